@@ -1,0 +1,295 @@
+// The environment, parsed once. Nobody else reads it.
+import { accessSync, constants, mkdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { z } from 'zod';
+
+/** A setting that cannot be used. The message is one line for whoever started the process, and holds no secret. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+export interface RemoteTarget {
+  readonly name: string;
+  /** Without a slash at its end. */
+  readonly baseUrl: string;
+  readonly idempotency: 'key' | 'lookup' | 'none';
+  readonly audience?: string | undefined;
+  readonly maxConcurrent: number;
+  readonly timeoutMs: number;
+  readonly stepDeadlineMs?: number | undefined;
+}
+
+export interface Limits {
+  readonly bodyBytes: number;
+  readonly packageBytes: number;
+  readonly archiveEntries: number;
+  readonly expandedBytes: number;
+  /** How many times its compressed size an archive may unpack to. */
+  readonly expansionRatio: number;
+  readonly pageSize: number;
+  readonly depth: number;
+  readonly complexity: number;
+  readonly tokens: number;
+  readonly socketFrameBytes: number;
+  readonly socketOperations: number;
+}
+
+export interface Config {
+  readonly production: boolean;
+  /** Absolute; `ensureHome` makes it. */
+  readonly home: string;
+  /** null: the embedded Postgres in the home. */
+  readonly databaseUrl: string | null;
+  readonly poolSize: number;
+  readonly host: string;
+  readonly port: number;
+  /** Without a slash at its end. null: the address that the server listens on, see `urlOf`. */
+  readonly publicUrl: string | null;
+  readonly role: 'all' | 'api' | 'worker';
+  readonly storage: { readonly kind: 'folder'; readonly root: string };
+  readonly jwt: {
+    /** null: the home's own, see auth/secret.ts; never null in production. */
+    readonly secret: Uint8Array | null;
+    readonly audience: string;
+    readonly issuer: string;
+  };
+  readonly targets: readonly RemoteTarget[];
+  /** `host` or `host:port`, in lower case. */
+  readonly fetchHosts: readonly string[];
+  readonly exportSlots: number;
+  readonly storeConcurrency: number;
+  readonly queueHours: number;
+  readonly grantHours: number;
+  readonly stagedHours: number;
+  readonly leaseMs: number;
+  readonly heartbeatMs: number;
+  readonly pollMs: number;
+  /** How long a request waits for the pass it asked for. */
+  readonly deadlineMs: number;
+  readonly cancelDeadlineMs: number;
+  /** How often an export whose worker was lost is taken over before it fails. */
+  readonly maxTakeovers: number;
+  readonly logLevel: (typeof logLevels)[number];
+  readonly limits: Limits;
+}
+
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+const largest = Number.MAX_SAFE_INTEGER;
+const longestTimer = 2_147_483_647; // a longer setTimeout fires at once
+
+/** Every schema's message says what is expected; `readConfig` adds the name and what was found. */
+function whole(fallback: number, min = 1, max = largest) {
+  const message = max === largest ? `a whole number from ${min} up` : `a whole number from ${min} to ${max}`;
+  return z
+    .string()
+    .regex(/^\d{1,15}$/, message)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, message)
+    .default(fallback);
+}
+
+function oneOf<const T extends readonly [string, ...string[]]>(values: T, fallback: T[number]) {
+  return z.enum(values, `one of ${values.join(', ')}`).default(fallback);
+}
+
+function webUrl(message: string) {
+  return z
+    .string()
+    .refine((value) => {
+      const url = URL.canParse(value) ? new URL(value) : null;
+      return url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '' && url.username === '';
+    }, message)
+    .transform((value) => value.replace(/\/+$/, ''));
+}
+
+const databaseUrl = z
+  .string()
+  .refine((value) => /^postgres(ql)?:\/\//.test(value) && URL.canParse(value), 'a URL that begins with postgres:// or postgresql://');
+
+const storagePlace = z
+  .string()
+  .refine((value) => !value.startsWith('s3:'), 'file: or file:/path (s3:// does not work yet)')
+  .refine((value) => /^file:(\/\/)?(\/.*)?$/.test(value), 'file: or file:/path, the path absolute')
+  .default('file:');
+
+const hostList = z
+  .string()
+  .transform((value) => value.split(',').map((host) => host.trim().toLowerCase()))
+  .refine(
+    (hosts) => hosts.every((host) => /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(:\d{1,5})?$/.test(host)),
+    'host names or addresses, with or without a port, separated by commas',
+  )
+  .default([]);
+
+const settings = z.object({
+  NODE_ENV: z.string().optional(),
+  DATABASE_URL: databaseUrl.optional(),
+  HOST: z
+    .string()
+    .regex(/^[\w.:-]+$/, 'a host name or address')
+    .default('127.0.0.1'),
+  PORT: whole(4_000, 0, 65_535),
+  PACKHORSE_HOME: z.string().default('.packhorse'),
+  PACKHORSE_ROLE: oneOf(['all', 'api', 'worker'], 'all'),
+  PACKHORSE_PUBLIC_URL: webUrl('a URL that begins with http:// or https://, without a query').optional(),
+  PACKHORSE_STORAGE: storagePlace,
+  PACKHORSE_JWKS_URL: z.undefined({ error: 'nothing: it comes later, set PACKHORSE_JWT_SECRET' }).optional(),
+  PACKHORSE_JWT_SECRET: z
+    .string()
+    .transform((value) => new TextEncoder().encode(value))
+    .refine((bytes) => bytes.length >= 32, 'at least 32 bytes')
+    .optional(),
+  PACKHORSE_JWT_AUDIENCE: z.string().default('packhorse'),
+  PACKHORSE_JWT_ISSUER: z.string().default('packhorse'),
+  PACKHORSE_TARGETS: z.string().optional(),
+  PACKHORSE_FETCH_HOSTS: hostList,
+  PACKHORSE_EXPORT_SLOTS: whole(2, 1, 1_000),
+  PACKHORSE_STORE_CONCURRENCY: whole(2, 1, 100),
+  PACKHORSE_POOL_SIZE: whole(10, 3, 1_000),
+  PACKHORSE_QUEUE_HOURS: whole(24, 1, 8_760),
+  PACKHORSE_GRANT_HOURS: whole(24, 1, 8_760),
+  PACKHORSE_STAGED_HOURS: whole(24, 1, 8_760),
+  PACKHORSE_LEASE_MS: whole(30_000, 100, longestTimer),
+  PACKHORSE_HEARTBEAT_MS: whole(10_000, 10, longestTimer),
+  PACKHORSE_POLL_MS: whole(5_000, 10, longestTimer),
+  PACKHORSE_DEADLINE_MS: whole(10_000, 1, longestTimer),
+  PACKHORSE_CANCEL_DEADLINE_MS: whole(5_000, 1, longestTimer),
+  PACKHORSE_MAX_TAKEOVERS: whole(3, 0),
+  PACKHORSE_LOG_LEVEL: oneOf(logLevels, 'info'),
+  PACKHORSE_MAX_BODY_BYTES: whole(262_144),
+  PACKHORSE_MAX_PACKAGE_BYTES: whole(1_073_741_824),
+  PACKHORSE_MAX_ARCHIVE_ENTRIES: whole(1_000),
+  PACKHORSE_MAX_EXPANDED_BYTES: whole(10_737_418_240),
+  PACKHORSE_MAX_EXPANSION_RATIO: whole(200),
+  PACKHORSE_MAX_PAGE_SIZE: whole(100),
+  PACKHORSE_MAX_DEPTH: whole(12),
+  PACKHORSE_MAX_COMPLEXITY: whole(5_000),
+  PACKHORSE_MAX_TOKENS: whole(1_500),
+  PACKHORSE_MAX_SOCKET_FRAME_BYTES: whole(65_536),
+  PACKHORSE_MAX_SOCKET_OPERATIONS: whole(20),
+});
+
+const secrets = new Set(['DATABASE_URL', 'PACKHORSE_JWT_SECRET']);
+
+export function readConfig(env: NodeJS.ProcessEnv): Config {
+  // An empty variable is one that was not set: compose files and shells cannot tell the two apart.
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+  const parsed = settings.safeParse(given);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    const name = String(issue?.path[0]);
+    throw unusable(name, issue?.message ?? 'another value', given[name] ?? '');
+  }
+  const value = parsed.data;
+  const production = value.NODE_ENV === 'production';
+  if (production && value.PACKHORSE_JWT_SECRET === undefined) {
+    throw new ConfigError('PACKHORSE_JWT_SECRET: expected at least 32 bytes where NODE_ENV is production, found nothing');
+  }
+  if (value.PACKHORSE_HEARTBEAT_MS >= value.PACKHORSE_LEASE_MS) {
+    throw unusable(
+      'PACKHORSE_HEARTBEAT_MS',
+      `less than PACKHORSE_LEASE_MS (${value.PACKHORSE_LEASE_MS})`,
+      String(value.PACKHORSE_HEARTBEAT_MS),
+    );
+  }
+  const home = path.resolve(value.PACKHORSE_HOME);
+  return {
+    production,
+    home,
+    databaseUrl: value.DATABASE_URL ?? null,
+    poolSize: value.PACKHORSE_POOL_SIZE,
+    host: value.HOST,
+    port: value.PORT,
+    publicUrl: value.PACKHORSE_PUBLIC_URL ?? null,
+    role: value.PACKHORSE_ROLE,
+    storage: { kind: 'folder', root: value.PACKHORSE_STORAGE.replace(/^file:(\/\/(?=\/))?/, '') || path.join(home, 'storage') },
+    jwt: { secret: value.PACKHORSE_JWT_SECRET ?? null, audience: value.PACKHORSE_JWT_AUDIENCE, issuer: value.PACKHORSE_JWT_ISSUER },
+    targets: value.PACKHORSE_TARGETS === undefined ? [] : readTargets(path.resolve(value.PACKHORSE_TARGETS)),
+    fetchHosts: value.PACKHORSE_FETCH_HOSTS,
+    exportSlots: value.PACKHORSE_EXPORT_SLOTS,
+    storeConcurrency: value.PACKHORSE_STORE_CONCURRENCY,
+    queueHours: value.PACKHORSE_QUEUE_HOURS,
+    grantHours: value.PACKHORSE_GRANT_HOURS,
+    stagedHours: value.PACKHORSE_STAGED_HOURS,
+    leaseMs: value.PACKHORSE_LEASE_MS,
+    heartbeatMs: value.PACKHORSE_HEARTBEAT_MS,
+    pollMs: value.PACKHORSE_POLL_MS,
+    deadlineMs: value.PACKHORSE_DEADLINE_MS,
+    cancelDeadlineMs: value.PACKHORSE_CANCEL_DEADLINE_MS,
+    maxTakeovers: value.PACKHORSE_MAX_TAKEOVERS,
+    logLevel: value.PACKHORSE_LOG_LEVEL,
+    limits: {
+      bodyBytes: value.PACKHORSE_MAX_BODY_BYTES,
+      packageBytes: value.PACKHORSE_MAX_PACKAGE_BYTES,
+      archiveEntries: value.PACKHORSE_MAX_ARCHIVE_ENTRIES,
+      expandedBytes: value.PACKHORSE_MAX_EXPANDED_BYTES,
+      expansionRatio: value.PACKHORSE_MAX_EXPANSION_RATIO,
+      pageSize: value.PACKHORSE_MAX_PAGE_SIZE,
+      depth: value.PACKHORSE_MAX_DEPTH,
+      complexity: value.PACKHORSE_MAX_COMPLEXITY,
+      tokens: value.PACKHORSE_MAX_TOKENS,
+      socketFrameBytes: value.PACKHORSE_MAX_SOCKET_FRAME_BYTES,
+      socketOperations: value.PACKHORSE_MAX_SOCKET_OPERATIONS,
+    },
+  };
+}
+
+/** What links begin with where no public URL is set. */
+export function urlOf(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** Makes the home if it is missing, and refuses one that cannot be written. */
+export function ensureHome(home: string): void {
+  try {
+    mkdirSync(home, { recursive: true }); // not private: a Postgres started by root runs as somebody else, below it
+    accessSync(home, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw new ConfigError(`PACKHORSE_HOME: expected a folder that can be made and written, found ${home} (${codeOf(error)})`, {
+      cause: error,
+    });
+  }
+}
+
+const targetList = z.array(
+  z.strictObject({
+    name: z.string().regex(/^(?!store$)[a-z][a-z0-9-]*$/, 'small letters, digits and hyphens, and not "store"'),
+    baseUrl: webUrl('a URL that begins with http:// or https://, without a query'),
+    idempotency: z.enum(['key', 'lookup', 'none'], 'one of key, lookup, none'),
+    audience: z.string().min(1).optional(),
+    maxConcurrent: z.int().min(1).max(1_000).default(4),
+    timeoutMs: z.int().min(1).max(longestTimer).default(10_000),
+    stepDeadlineMs: z.int().min(1).max(longestTimer).optional(),
+  }),
+);
+
+function readTargets(file: string): RemoteTarget[] {
+  const refuse = (message: string, cause?: unknown) => new ConfigError(`PACKHORSE_TARGETS: ${file}: ${message}`, { cause });
+  let stated: unknown;
+  try {
+    stated = JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    throw refuse(
+      error instanceof SyntaxError ? 'expected JSON, found something else' : `expected a file that can be read (${codeOf(error)})`,
+      error,
+    );
+  }
+  const parsed = targetList.safeParse(stated);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw refuse(`${(issue?.path ?? []).map(String).join('.') || 'the whole'}: expected ${issue?.message ?? 'another value'}`);
+  }
+  const names = parsed.data.map(({ name }) => name);
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined) throw refuse(`expected each name once, found "${twice}" again`);
+  return parsed.data;
+}
+
+function unusable(name: string, expected: string, found: string): ConfigError {
+  const shown = secrets.has(name) ? `one of ${Buffer.byteLength(found)} bytes, not shown` : JSON.stringify(found.slice(0, 100));
+  return new ConfigError(`${name}: expected ${expected}, found ${shown}`);
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
+}

@@ -1,0 +1,22 @@
+// A cursor is a position in one workspace's log: opaque to clients, refused when it is another workspace's or was never ours.
+
+export class CursorError extends Error {
+  override readonly name = 'CursorError';
+  readonly code = 'CURSOR_INVALID';
+  constructor() {
+    super('This cursor is not one that this log gave out.');
+  }
+}
+
+export function encodeCursor(workspaceId: string, position: bigint): string {
+  return Buffer.from(`1:${workspaceId}:${position}`).toString('base64url');
+}
+
+const form = /^1:([0-9a-f-]{36}):(0|[1-9]\d{0,17})$/;
+
+/** Throws CursorError for a malformed cursor or another workspace's. */
+export function decodeCursor(workspaceId: string, cursor: string): bigint {
+  const [, owner, position] = form.exec(Buffer.from(cursor, 'base64url').toString('latin1')) ?? [];
+  if (owner !== workspaceId || position === undefined) throw new CursorError();
+  return BigInt(position);
+}

@@ -1,0 +1,65 @@
+// Events in the API: the types, and the connection that reads the same log that subscriptions deliver.
+
+import { InvalidInputError } from '../errors.ts';
+import type { LifecycleEvent } from '../generated/prisma/client.ts';
+import { builder, defaultPageSize, maxPageSize } from '../graphql/builder.ts';
+import type { Context } from '../graphql/context.ts';
+import { decodeCursor, encodeCursor } from './cursor.ts';
+import { type LogScope, readAfter } from './log.ts';
+
+export const lifecycleEvent = builder.prismaInterface('LifecycleEvent', {
+  name: 'LifecycleEvent',
+  description: 'A change that was committed. Events are never changed, and those of a workspace are in commit order.',
+  resolveType: (event) => (event.dataRunId === null ? 'ExportExecutionEvent' : 'DataRunEvent'),
+  fields: (t) => ({
+    id: t.id({ description: 'An id of the event.', resolve: (event) => encodeCursor(event.workspaceId, event.position) }),
+    cursor: t.string({
+      description: 'Its place in the workspace’s log. Give it as `after` to go on from here.',
+      resolve: (event) => encodeCursor(event.workspaceId, event.position),
+    }),
+    sequence: t.exposeInt('sequence', { description: 'Its number among its subject’s events: from 1, without a gap.' }),
+    at: t.expose('at', { type: 'DateTime', description: 'When it happened, by the database’s clock.' }),
+    action: t.exposeString('action', { description: 'What happened.' }),
+    from: t.exposeString('from', { nullable: true, description: 'The state that was left; null where the subject was made.' }),
+    to: t.exposeString('to', { description: 'The state from then on.' }),
+    actor: t.exposeString('actor', { description: 'Who: a token’s subject, or `driver`.' }),
+    reason: t.exposeString('reason', { nullable: true, description: 'The reason that was given.' }),
+    requestId: t.exposeString('requestId', { nullable: true, description: 'The request that caused it, as in the logs.' }),
+    cause: t.exposeString('cause', { nullable: true, description: 'What led to it where no person did, such as SETTLED_BY_PASS.' }),
+  }),
+});
+
+export const dataRunEvent = builder.prismaObject('LifecycleEvent', {
+  variant: 'DataRunEvent',
+  description: 'A change of a data run, or of one of its steps.',
+  interfaces: [lifecycleEvent],
+  isTypeOf: (event) => (event as LifecycleEvent).dataRunId !== null, // only events reach an interface of events
+  fields: (t) => ({
+    dataset: t.exposeString('dataset', { nullable: true, description: 'The dataset whose step changed; null where the run did.' }),
+    dataRun: t.relation('dataRun', { nullable: false, description: 'The run, as it is now.', onNull: 'error' }),
+  }),
+});
+
+export interface EventPageArgs {
+  readonly first?: number | null | undefined;
+  readonly after?: string | null | undefined;
+}
+
+/** A page of the log after a cursor, in the shape of a Relay connection. */
+export async function eventPage(context: Context, scope: LogScope, args: EventPageArgs) {
+  const first = args.first ?? defaultPageSize;
+  if (first < 0) throw new InvalidInputError('first', 'A page has no negative size.');
+  const size = Math.min(first, maxPageSize);
+  const after = args.after === null || args.after === undefined ? 0n : decodeCursor(scope.workspaceId, args.after);
+  const read = await readAfter(context.db, scope, after, size + 1);
+  const edges = read.slice(0, size).map((event) => ({ cursor: encodeCursor(event.workspaceId, event.position), node: event }));
+  return {
+    edges,
+    pageInfo: {
+      hasNextPage: read.length > size,
+      hasPreviousPage: after > 0n,
+      startCursor: edges[0]?.cursor ?? null,
+      endCursor: edges.at(-1)?.cursor ?? null,
+    },
+  };
+}

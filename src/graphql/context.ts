@@ -1,0 +1,32 @@
+// What every resolver gets: who asks, and the operations' surroundings. Made once a request, or once an operation on a socket.
+import { GraphQLError } from 'graphql';
+import type { Viewer } from '../auth/viewer.ts';
+import type { Db } from '../db.ts';
+import type { Bell } from '../events/listen.ts';
+import type { Packages } from '../packages/operations.ts';
+import type { Runs } from '../runs/operations.ts';
+
+export interface App {
+  readonly db: Db;
+  readonly bell: Bell;
+  readonly runs: Runs;
+  readonly packages: Packages;
+}
+
+export interface Context extends App {
+  /** null: no token was sent. Only introspection is answered then. */
+  readonly viewer: Viewer | null;
+  readonly requestId: string;
+  /** Aborts when the client is gone, or its token has expired: streams end with it. */
+  readonly signal: AbortSignal;
+}
+
+export function unauthenticated(message = 'A valid access token is needed: Authorization: Bearer <token>.'): GraphQLError {
+  return new GraphQLError(message, { extensions: { code: 'UNAUTHENTICATED' } });
+}
+
+/** The viewer of a field that only signed-in callers reach. */
+export function viewerOf(context: Context): Viewer {
+  if (context.viewer === null) throw unauthenticated();
+  return context.viewer;
+}

@@ -1,0 +1,234 @@
+// Every check of a row by itself, and of keys within the file, as SQL over the stage: one scan when all is well.
+import type pg from 'pg';
+import type { Field } from '../packages/plan.ts';
+import { lexical, ordered, safelyTyped } from './lexical.ts';
+import type { RowError } from './outcome.ts';
+import { postgresPattern } from './pattern.ts';
+import { firstErrorsLimit, LoadFailure, sqlState } from './reading.ts';
+import type { Staged } from './stage.ts';
+import { literal } from './table.ts';
+
+export interface Rule {
+  readonly code: string;
+  readonly field: string | null;
+  /** What is wrong, without the value: "is not an integer". */
+  readonly says: string;
+  /** SQL, true for a bad row; sound on any row. */
+  readonly bad: string;
+  /** The same where the types of the row are known to be right: a cast without its check. */
+  readonly badTyped?: string;
+  /** SQL for the value that is shown. */
+  readonly value: string;
+}
+
+export interface Faults {
+  /** Single faults, and the rows that have one. */
+  readonly count: number;
+  readonly rows: number;
+  readonly first: readonly RowError[];
+}
+
+const patternTimeoutMs = 60_000;
+const shownChars = 100;
+
+const nouns: Record<Field['type'], string> = {
+  string: 'a string',
+  any: 'a value',
+  integer: 'an integer',
+  number: 'a number',
+  boolean: 'one of the true and false values',
+  date: 'a date (YYYY-MM-DD)',
+  time: 'a time (hh:mm:ss)',
+  datetime: 'a date and time (YYYY-MM-DDThh:mm:ss, with or without a zone)',
+  year: 'a year',
+  yearmonth: 'a year and month (YYYY-MM)',
+};
+
+interface Checked {
+  readonly field: Field;
+  readonly text: string;
+  readonly index: number;
+}
+
+const fieldsOf = (staged: Staged): Checked[] =>
+  staged.schema.fields.map((field, index) => ({ field, index, text: staged.fields[index]?.text ?? 'NULL::text' }));
+
+const bounds = [
+  ['minimum', 'MINIMUM', '<', 'is less than'],
+  ['maximum', 'MAXIMUM', '>', 'is more than'],
+  ['exclusiveMinimum', 'EXCLUSIVE_MINIMUM', '<=', 'is not more than'],
+  ['exclusiveMaximum', 'EXCLUSIVE_MAXIMUM', '>=', 'is not less than'],
+] as const;
+
+function fieldRules({ field, text, index }: Checked, staged: Staged): Rule[] {
+  const { constraints } = field;
+  const { valid } = lexical(field, text);
+  const rule = (code: string, says: string, bad: string): Rule => ({ code, field: field.name, says, bad, value: text });
+  const rules: Rule[] = [];
+  const wrongKind = staged.kinds ? `${index + 1} = ANY(wrong)` : null;
+  const notTyped = valid === null ? null : `(${text} IS NOT NULL AND NOT ${valid})`;
+  const typeFaults = [notTyped, wrongKind].filter((condition) => condition !== null);
+  if (typeFaults.length > 0) rules.push(rule('TYPE', `is not ${nouns[field.type]}`, typeFaults.join(' OR ')));
+  // A value of the wrong kind is reported once, not as a missing one too.
+  const absent = wrongKind === null ? `${text} IS NULL` : `(${text} IS NULL AND (${wrongKind}) IS NOT TRUE)`;
+  if (staged.schema.primaryKey.includes(field.name)) rules.push(rule('PRIMARY_KEY', 'is part of the primary key and missing', absent));
+  else if (constraints.required === true) rules.push(rule('REQUIRED', 'is required and missing', absent));
+  if (constraints.minLength !== undefined) {
+    rules.push(rule('MIN_LENGTH', `is shorter than ${constraints.minLength}`, `char_length(${text}) < ${constraints.minLength}`));
+  }
+  if (constraints.maxLength !== undefined) {
+    rules.push(rule('MAX_LENGTH', `is longer than ${constraints.maxLength}`, `char_length(${text}) > ${constraints.maxLength}`));
+  }
+  const typedRule = (code: string, says: string, bad: (value: string) => string): Rule => ({
+    ...rule(code, says, bad(ordered(field, safelyTyped(field, text)))),
+    badTyped: bad(ordered(field, lexical(field, text).typed)),
+  });
+  for (const [name, code, operator, says] of bounds) {
+    const bound = constraints[name];
+    if (bound === undefined) continue;
+    const limit = ordered(field, lexical(field, literal(bound)).typed);
+    rules.push(typedRule(code, `${says} ${bound}`, (value) => `${value} ${operator} ${limit}`));
+  }
+  if (constraints.enum !== undefined && constraints.enum.length > 0) {
+    const members = constraints.enum.map((member) => ordered(field, lexical(field, literal(member)).typed)).join(', ');
+    rules.push(typedRule('ENUM', 'is not one of the values allowed', (value) => `${value} NOT IN (${members})`));
+  }
+  return rules;
+}
+
+function referenceRules(staged: Staged): Rule[] {
+  const texts = new Map(fieldsOf(staged).map(({ field, text }) => [field.name, text]));
+  return staged.schema.foreignKeys.flatMap(({ fields }) => {
+    if (fields.length < 2) return [];
+    const parts = fields.map((name) => texts.get(name) ?? 'NULL::text').join(', ');
+    const says = `is only partly filled: a reference needs all of ${fields.join(', ')}, or none`;
+    return [{ code: 'PARTIAL_REFERENCE', field: fields[0] ?? null, says, bad: `num_nulls(${parts}) BETWEEN 1 AND ${fields.length - 1}`, value: 'NULL::text' }];
+  });
+}
+
+/** A bound or an enum member that is no value of its field's type would make the checks themselves fail. */
+async function refuseUnsoundConstraints(client: pg.ClientBase, staged: Staged): Promise<void> {
+  const values = fieldsOf(staged).flatMap(({ field }) => {
+    const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = field.constraints;
+    const stated = [minimum, maximum, exclusiveMinimum, exclusiveMaximum, ...(field.constraints.enum ?? [])];
+    return stated.filter((value) => value !== undefined).map((value) => ({ name: field.name, value, valid: lexical(field, literal(value)).valid }));
+  });
+  const doubtful = values.filter(({ valid }) => valid !== null);
+  if (doubtful.length === 0) return;
+  const { rows } = await client.query<{ at: number }>(
+    `SELECT at FROM (VALUES ${doubtful.map(({ valid }, at) => `(${at}, ${valid})`).join(', ')}) AS c (at, valid) WHERE NOT valid ORDER BY at LIMIT 1`,
+  );
+  const bad = doubtful[rows[0]?.at ?? -1];
+  if (bad === undefined) return;
+  throw new LoadFailure('INVALID_CONSTRAINT', 'checking', `A constraint of "${bad.name}" is not a value of its type: ${bad.value}`, staged.rows, 'package');
+}
+
+const unsupported = (field: Field, rows: number, why: string) =>
+  new LoadFailure('PATTERN_NOT_SUPPORTED', 'checking', `The pattern of "${field.name}" ${why}: ${field.constraints.pattern ?? ''}`, rows, 'package');
+
+async function patternRules(client: pg.ClientBase, staged: Staged): Promise<Rule[]> {
+  const rules: Rule[] = [];
+  for (const { field, text } of fieldsOf(staged)) {
+    const { pattern } = field.constraints;
+    if (pattern === undefined) continue;
+    const translated = postgresPattern(pattern);
+    if (translated === null) throw unsupported(field, staged.rows, 'uses what cannot be checked here');
+    await client.query('SELECT $1 ~ $2', ['', translated]).catch((error: unknown) => {
+      throw sqlState(error)?.startsWith('22') ? unsupported(field, staged.rows, 'cannot be read') : error;
+    });
+    const bad = `${text} !~ ${literal(translated)}`;
+    // Run once under a time limit of its own: a pattern is somebody else's program.
+    await client.query(`SET statement_timeout = ${patternTimeoutMs}`);
+    try {
+      const { rows } = await client.query<{ found: boolean }>(`SELECT EXISTS (SELECT 1 FROM stage WHERE ${bad}) AS found`);
+      if (rows[0]?.found) rules.push({ code: 'PATTERN', field: field.name, says: `does not match the pattern ${pattern}`, bad, value: text });
+    } catch (error) {
+      throw sqlState(error) === '57014' ? unsupported(field, staged.rows, `took longer than ${patternTimeoutMs / 1_000} s`) : error;
+    } finally {
+      await client.query('RESET statement_timeout');
+    }
+  }
+  return rules;
+}
+
+/** A key within the file: the second and every later row with the same value is at fault. */
+async function duplicateFaults(client: pg.ClientBase, staged: Staged, rules: Rule[], fields: readonly string[], primary: boolean, unsound: boolean): Promise<void> {
+  const parts = fieldsOf(staged).filter(({ field }) => fields.includes(field.name));
+  const keys = parts.map(({ field, text }) => (unsound ? safelyTyped(field, text) : lexical(field, text).typed));
+  const whole = parts.map(({ text }) => `${text} IS NOT NULL`).join(' AND ');
+  const { rows } = await client.query<{ found: boolean }>(
+    `SELECT EXISTS (SELECT 1 FROM stage WHERE ${whole} GROUP BY ${keys.map((key) => `(${key})`).join(', ')} HAVING count(*) > 1) AS found`,
+  );
+  if (!rows[0]?.found) return;
+  const says = primary ? 'repeats a primary key of an earlier row' : 'repeats a value of an earlier row that must be unique';
+  const value = parts.length === 1 ? (parts[0]?.text ?? 'NULL') : `jsonb_build_array(${parts.map(({ text }) => text).join(', ')})::text`;
+  rules.push({ code: primary ? 'PRIMARY_KEY' : 'UNIQUE', field: fields.join(', '), says, bad: 'false', value: 'NULL::text' });
+  const sound = keys.map((key) => `(${key}) IS NOT NULL`).join(' AND ');
+  await client.query(
+    `INSERT INTO fault SELECT n, ${rules.length - 1}, value FROM (
+       SELECT n, left(${value}, ${shownChars}) AS value, row_number() OVER (PARTITION BY ${keys.map((key) => `(${key})`).join(', ')} ORDER BY n) AS nth
+       FROM stage WHERE ${whole}${unsound ? ` AND ${sound}` : ''}) AS keyed WHERE nth > 1`,
+  );
+}
+
+/** What must be unique besides the primary key. */
+export function uniqueFieldSets({ schema }: Staged): (readonly string[])[] {
+  const stated = [...schema.uniqueKeys, ...schema.fields.filter(({ constraints }) => constraints.unique === true).map(({ name }) => [name])];
+  const seen = new Set([[...schema.primaryKey].sort().join('\0')]);
+  return stated.filter((fields) => {
+    const key = [...fields].sort().join('\0');
+    return fields.length > 0 && !seen.has(key) && seen.add(key);
+  });
+}
+
+export async function checkRows(client: pg.ClientBase, staged: Staged): Promise<Faults> {
+  await client.query('DROP TABLE IF EXISTS pg_temp.fault; CREATE TEMP TABLE fault (n bigint, rule int, value text)');
+  await refuseUnsoundConstraints(client, staged);
+  const rules = [...fieldsOf(staged).flatMap((checked) => fieldRules(checked, staged)), ...referenceRules(staged), ...(await patternRules(client, staged))];
+  let unsound = false;
+  if (rules.length > 0) {
+    const any = (conditions: readonly string[]) => (conditions.length === 0 ? 'false' : conditions.map((condition) => `(${condition})`).join(' OR '));
+    const types = any(rules.filter(({ badTyped }) => badTyped === undefined).map(({ bad }) => bad));
+    const rest = any(rules.flatMap(({ badTyped }) => badTyped ?? []));
+    // CASE keeps the order: no cast before its check, and no check twice.
+    const { rows } = await client.query<{ found: boolean }>(`SELECT EXISTS (SELECT 1 FROM stage WHERE CASE WHEN ${types} THEN true ELSE ${rest} END) AS found`);
+    unsound = rows[0]?.found ?? false;
+  }
+  if (unsound) {
+    const tests = rules.map(({ bad, value }, at) => `(${at}, ${bad}, ${value})`).join(', ');
+    await client.query(
+      `INSERT INTO fault SELECT n, rule, left(value, ${shownChars}) FROM stage CROSS JOIN LATERAL (VALUES ${tests}) AS t (rule, bad, value) WHERE bad`,
+    );
+  }
+  // When all else is well the unique indexes of the table will tell, mostly; `checkKeys` is for when they cannot.
+  if (unsound) await findDuplicates(client, staged, rules, true);
+  return collectFaults(client, rules);
+}
+
+async function findDuplicates(client: pg.ClientBase, staged: Staged, rules: Rule[], unsound: boolean): Promise<void> {
+  if (staged.schema.primaryKey.length > 0) await duplicateFaults(client, staged, rules, staged.schema.primaryKey, true, unsound);
+  for (const fields of uniqueFieldSets(staged)) await duplicateFaults(client, staged, rules, fields, false, unsound);
+}
+
+/** Keys that the file has twice, in a file whose rows are sound. */
+export async function checkKeys(client: pg.ClientBase, staged: Staged): Promise<Faults> {
+  const rules: Rule[] = [];
+  await findDuplicates(client, staged, rules, false);
+  return collectFaults(client, rules);
+}
+
+export async function collectFaults(client: pg.ClientBase, rules: readonly Pick<Rule, 'code' | 'field' | 'says'>[]): Promise<Faults> {
+  const { rows: counts } = await client.query<{ count: string; rows: string }>('SELECT count(*) AS count, count(DISTINCT n) AS rows FROM fault');
+  const count = Number(counts[0]?.count ?? 0);
+  if (count === 0) return { count: 0, rows: 0, first: [] };
+  const { rows } = await client.query<{ n: string; rule: number; value: string | null }>(
+    `SELECT n, rule, value FROM fault ORDER BY n, rule LIMIT ${firstErrorsLimit}`,
+  );
+  const first = rows.flatMap(({ n, rule: at, value }): RowError[] => {
+    const rule = rules[at];
+    if (rule === undefined) return [];
+    const subject = rule.field === null ? `Row ${n}` : `Row ${n}: "${rule.field}"`;
+    return [{ row: Number(n), field: rule.field, code: rule.code, message: `${subject} ${rule.says}${value === null ? '' : `: ${JSON.stringify(value)}`}.` }];
+  });
+  return { count, rows: Number(counts[0]?.rows ?? 0), first };
+}

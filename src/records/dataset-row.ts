@@ -1,0 +1,166 @@
+// The dataset's own row and table, locked and made ready for one load. Loads and resets of one dataset take turns here.
+import type pg from 'pg';
+import { v7 as uuidv7 } from 'uuid';
+import type { DatasetPlan, TableSchema } from '../packages/plan.ts';
+import { LoadFailure, sqlState } from './reading.ts';
+import {
+  addColumns,
+  alignIndexes,
+  columnLimit,
+  createTable,
+  currentColumns,
+  type DatasetColumn,
+  live,
+  primaryKeyOf,
+  qualified,
+  tableName,
+  type UniqueKey,
+} from './table.ts';
+
+export interface DatasetRow {
+  readonly id: string;
+  readonly table: string;
+  readonly schema: unknown;
+  readonly columns: readonly DatasetColumn[];
+  readonly rowCount: string;
+}
+
+export async function findDataset(client: pg.ClientBase, workspaceId: string, name: string, lock: '' | 'FOR UPDATE'): Promise<DatasetRow | undefined> {
+  const { rows } = await client.query<DatasetRow>(
+    `SELECT id, table_name AS table, schema, columns, row_count AS "rowCount" FROM dataset WHERE workspace_id = $1 AND name = $2 ${lock}`,
+    [workspaceId, name],
+  );
+  return rows[0];
+}
+
+export interface Prepared {
+  readonly id: string;
+  readonly table: string;
+  readonly loadId: string;
+  /** One for each field of the load's schema, in its order. */
+  readonly columns: readonly DatasetColumn[];
+  /** Columns whose field this schema no longer has. */
+  readonly retired: readonly DatasetColumn[];
+  readonly schema: unknown;
+  readonly rowCount: number;
+  /** There are live rows to compare with. */
+  readonly occupied: boolean;
+  /** Builds the indexes once the rows of a new table are in, in half the time of doing it row by row. 23505: the file has a key twice. */
+  finish(): Promise<void>;
+}
+
+export interface LoadIdentity {
+  readonly workspaceId: string;
+  readonly runId: string;
+  readonly storeJobId: string;
+}
+
+const inferred = (schema: TableSchema) => ({ fields: schema.fields.map(({ name, type }) => ({ name, type })) });
+
+function refuseConflict(dataset: string, before: DatasetRow, schema: TableSchema, current: readonly DatasetColumn[]): void {
+  const conflict = (what: string) =>
+    new LoadFailure('SCHEMA_CONFLICT', 'checking', `"${dataset}" has rows that were loaded with another schema: ${what}. Reset them, or load under another name.`);
+  const keyBefore = primaryKeyOf(before.schema);
+  if (keyBefore.join('\0') !== schema.primaryKey.join('\0')) {
+    const say = (key: readonly string[]) => (key.length === 0 ? 'none' : key.join(', '));
+    throw conflict(`the primary key was ${say(keyBefore)} and is now ${say(schema.primaryKey)}`);
+  }
+  for (const field of schema.fields) {
+    const column = current.find(({ name }) => name === field.name);
+    if (column !== undefined && column.type !== field.type) throw conflict(`"${field.name}" was ${column.type} and is now ${field.type}`);
+  }
+}
+
+const columnNumber = ({ column }: DatasetColumn) => Number(column.slice(1));
+
+/** Fields keep their column while they stay in the schema with their type; any other gets a new one. */
+function planColumns(schema: TableSchema, before: readonly DatasetColumn[], loadId: string) {
+  const kept = new Map(currentColumns(before).map((column) => [column.name, column]));
+  let last = Math.max(0, ...before.map(columnNumber));
+  const added: DatasetColumn[] = [];
+  const columns = schema.fields.map(({ name, type }): DatasetColumn => {
+    const column = kept.get(name);
+    if (column?.type === type) {
+      kept.delete(name);
+      return column;
+    }
+    last += 1;
+    const fresh = { name, column: `c${last}`, type, since: loadId };
+    added.push(fresh);
+    return fresh;
+  });
+  if (last > columnLimit) throw new LoadFailure('TOO_MANY_COLUMNS', 'writing', `The dataset has had ${last} columns; at most ${columnLimit} can be kept.`);
+  const leaving = [...kept.values()].map((column) => ({ ...column, until: loadId }));
+  const gone = before.filter((column) => column.until !== undefined);
+  return { columns, added, retired: [...leaving, ...gone] };
+}
+
+export function uniqueKeysOf(columns: readonly DatasetColumn[], primaryKey: readonly string[], others: readonly (readonly string[])[]): UniqueKey[] {
+  const physical = (fields: readonly string[]) => fields.map((field) => columns.find(({ name }) => name === field)?.column ?? 'row_id');
+  return [
+    { primary: true, columns: primaryKey.length > 0 ? physical(primaryKey) : ['row_id'] },
+    ...others.map((fields) => ({ primary: false, columns: physical(fields) })),
+  ];
+}
+
+export async function prepareDataset(
+  client: pg.ClientBase,
+  identity: LoadIdentity,
+  plan: DatasetPlan,
+  schema: TableSchema,
+  uniques: readonly (readonly string[])[],
+): Promise<Prepared> {
+  const id = uuidv7();
+  // Two first loads at once: the second waits here, then finds the first's row.
+  await client.query(
+    `INSERT INTO dataset (id, workspace_id, name, schema, table_name, columns) VALUES ($1, $2, $3, '{}', $4, '[]') ON CONFLICT (workspace_id, name) DO NOTHING`,
+    [id, identity.workspaceId, plan.name, tableName(id)],
+  );
+  const row = await findDataset(client, identity.workspaceId, plan.name, 'FOR UPDATE');
+  if (row === undefined) throw new Error('the dataset row vanished while it was being locked');
+  const isNew = row.id === id;
+  let occupied = false;
+  if (!isNew) {
+    const { rows } = await client.query<{ occupied: boolean }>(`SELECT EXISTS (SELECT 1 FROM ${qualified(row.table)} WHERE ${live}) AS occupied`);
+    occupied = rows[0]?.occupied ?? false;
+    if (occupied) refuseConflict(plan.name, row, schema, currentColumns(row.columns));
+  }
+  const stated = plan.statedSchema ?? inferred(schema);
+  const { rows: loads } = await client.query<{ id: string }>(
+    'INSERT INTO dataset_load (dataset_id, run_id, store_job_id, schema) VALUES ($1, $2, $3, $4) RETURNING id',
+    [row.id, identity.runId, identity.storeJobId, JSON.stringify(stated)],
+  );
+  const loadId = loads[0]?.id;
+  if (loadId === undefined) throw new Error('dataset_load returned no id');
+  const { columns, added, retired } = planColumns(schema, row.columns, loadId);
+  if (isNew) await createTable(client, row.table, columns);
+  else await addColumns(client, row.table, added);
+  // Old rows first: an index that is built over them, and then changed by row, is right at every moment.
+  const keys = uniqueKeysOf(columns, schema.primaryKey, uniques);
+  if (occupied) {
+    await alignIndexes(client, row.table, keys).catch((error: unknown) => {
+      if (sqlState(error) !== '23505') throw error;
+      throw new LoadFailure('SCHEMA_CONFLICT', 'checking', `Rows of "${plan.name}" that are already there break a key the schema now states.`);
+    });
+  }
+  return {
+    id: row.id,
+    table: row.table,
+    loadId,
+    columns,
+    retired,
+    schema: stated,
+    rowCount: Number(row.rowCount),
+    occupied,
+    finish: () => (occupied ? Promise.resolve() : alignIndexes(client, row.table, keys)),
+  };
+}
+
+export async function recordLoad(client: pg.ClientBase, prepared: Prepared, rowCount: number): Promise<void> {
+  await client.query('UPDATE dataset SET schema = $2, columns = $3, row_count = $4, updated_at = now() WHERE id = $1', [
+    prepared.id,
+    JSON.stringify(prepared.schema),
+    JSON.stringify([...prepared.columns, ...prepared.retired]),
+    rowCount,
+  ]);
+}

@@ -1,0 +1,169 @@
+// Foreign keys against the live rows of other datasets as they are committed now, and of the dataset itself as it will be.
+import type pg from 'pg';
+import type { FieldType, ForeignKey } from '../packages/plan.ts';
+import { type Faults, collectFaults, type Rule } from './checks.ts';
+import { findDataset, type Prepared } from './dataset-row.ts';
+import { lexical } from './lexical.ts';
+import type { Blocker } from './outcome.ts';
+import type { Staged } from './stage.ts';
+import { currentColumns, type DatasetColumn, family, live, qualified } from './table.ts';
+
+const sampleLimit = 10;
+
+const canonical = (type: FieldType, value: string) =>
+  family(type) === 'numeric' ? `trim_scale((${value})::numeric)::text` : family(type) === 'text' ? value : `(${value})::text`;
+
+/** Values of different kinds are compared by what they look like: 5 and "5" are the same key. */
+export function equal(left: { type: FieldType; value: string }, right: { type: FieldType; value: string }): string {
+  return family(left.type) === family(right.type)
+    ? `${left.value} = ${right.value}`
+    : `${canonical(left.type, left.value)} = ${canonical(right.type, right.value)}`;
+}
+
+export const typedField = (staged: Staged, name: string): { type: FieldType; value: string } => {
+  const index = staged.schema.fields.findIndex((field) => field.name === name);
+  const field = staged.schema.fields[index];
+  if (field === undefined) return { type: 'string', value: 'NULL::text' };
+  return { type: field.type, value: lexical(field, staged.fields[index]?.text ?? 'NULL::text').typed };
+};
+
+/** Part of the stage as a table: `n`, and the typed values of some fields as `<prefix>1…`. */
+export function stageOf(staged: Staged, fields: readonly string[], prefix: string): string {
+  return `(SELECT n${fields.map((name, index) => `, ${typedField(staged, name).value} AS ${prefix}${index + 1}`).join('')} FROM stage)`;
+}
+
+const notHeld = (alias: string) => `NOT EXISTS (SELECT 1 FROM held h WHERE h.n = ${alias}.n)`;
+
+interface Check {
+  readonly key: ForeignKey;
+  readonly index: number;
+  /** SQL over `s` (n, a1…): true where there is nothing the row points to. */
+  readonly missing: string;
+  readonly self: boolean;
+}
+
+function liveMatch(staged: Staged, key: ForeignKey, table: string, columns: readonly DatasetColumn[]): string | null {
+  const parts = key.reference.fields.map((name, index) => {
+    const column = columns.find((candidate) => candidate.name === name);
+    if (column === undefined) return null;
+    return equal({ type: typedField(staged, key.fields[index] ?? '').type, value: `s.a${index + 1}` }, { type: column.type, value: `t.${column.column}` });
+  });
+  return parts.includes(null) ? null : `SELECT 1 FROM ${qualified(table)} t WHERE t.${live} AND ${parts.join(' AND ')}`;
+}
+
+function selfMissing(staged: Staged, key: ForeignKey, prepared: Prepared): string {
+  const targets = key.reference.fields;
+  const inFile = key.fields.map((name, index) => {
+    const target = targets[index] ?? '';
+    return equal({ type: typedField(staged, name).type, value: `s.a${index + 1}` }, { type: typedField(staged, target).type, value: `k.b${index + 1}` });
+  });
+  const file = `NOT EXISTS (SELECT 1 FROM ${stageOf(staged, targets, 'b')} k WHERE ${inFile.join(' AND ')} AND ${notHeld('k')})`;
+  const { primaryKey } = staged.schema;
+  // Without a key every old row goes, so only the file counts.
+  if (!prepared.occupied || primaryKey.length === 0) return file;
+  const match = liveMatch(staged, key, prepared.table, prepared.columns);
+  if (match === null) return file;
+  const samePlace = [...targets].sort().join('\0') === [...primaryKey].sort().join('\0');
+  // An old row that this load replaces stays a target under its primary key, and under nothing else.
+  const replaced = primaryKey.map((name, index) => {
+    const column = prepared.columns.find((candidate) => candidate.name === name);
+    return `r.p${index + 1} = t.${column?.column ?? 'row_id'}`;
+  });
+  const stays = samePlace ? '' : ` AND NOT EXISTS (SELECT 1 FROM ${stageOf(staged, primaryKey, 'p')} r WHERE ${replaced.join(' AND ')} AND ${notHeld('r')})`;
+  return `${file} AND NOT EXISTS (${match}${stays})`;
+}
+
+async function checksFor(client: pg.ClientBase, workspaceId: string, dataset: string, staged: Staged, prepared: Prepared): Promise<Check[]> {
+  const checks: Check[] = [];
+  for (const [index, key] of staged.schema.foreignKeys.entries()) {
+    const self = key.reference.resource === dataset;
+    if (self) {
+      checks.push({ key, index, self, missing: selfMissing(staged, key, prepared) });
+      continue;
+    }
+    const target = await findDataset(client, workspaceId, key.reference.resource, '');
+    const match = target === undefined ? null : liveMatch(staged, key, target.table, currentColumns(target.columns));
+    checks.push({ key, index, self, missing: match === null ? 'true' : `NOT EXISTS (${match})` });
+  }
+  return checks;
+}
+
+const whole = (key: ForeignKey) => key.fields.map((_, index) => `s.a${index + 1} IS NOT NULL`).join(' AND ');
+const shownKey = (key: ForeignKey) =>
+  key.fields.length === 1 ? 's.a1::text' : `jsonb_build_array(${key.fields.map((_, index) => `s.a${index + 1}`).join(', ')})::text`;
+
+const says = (key: ForeignKey) =>
+  `refers to ${key.reference.resource} (${key.reference.fields.join(', ')}), where there is no such row`;
+
+async function hold(client: pg.ClientBase, staged: Staged, check: Check, only: string): Promise<number> {
+  const { rowCount } = await client.query(
+    `INSERT INTO held SELECT s.n, ${check.index}, left(${shownKey(check.key)}, 200) FROM ${stageOf(staged, check.key.fields, 'a')} s
+     WHERE ${whole(check.key)} AND ${check.missing}${only}`,
+  );
+  return rowCount ?? 0;
+}
+
+/** Holds back rows whose references are missing: in `held`, with the rows that lose their target by that. Returns the blockers. */
+export async function holdBack(client: pg.ClientBase, workspaceId: string, dataset: string, staged: Staged, prepared: Prepared): Promise<Blocker[]> {
+  const checks = await checksFor(client, workspaceId, dataset, staged, prepared);
+  let found = 0;
+  for (const check of checks) if (!check.self) found += await hold(client, staged, check, '');
+  const selves = checks.filter(({ self }) => self);
+  // A row that is held back is no target: go on until nothing more falls. Each round looks again at all rows, so a long chain of
+  // rows that hang on a missing one is slow; chains are rarely deeper than a few.
+  for (let more = selves.length > 0; more; ) {
+    await client.query('ANALYZE held');
+    let round = 0;
+    for (const check of selves) round += await hold(client, staged, check, ` AND NOT EXISTS (SELECT 1 FROM held h WHERE h.n = s.n AND h.fk = ${check.index})`);
+    found += round;
+    more = round > 0;
+  }
+  if (found === 0) return [];
+  await client.query('CREATE INDEX ON held (n); ANALYZE held');
+  const blockers: Blocker[] = [];
+  for (const { key, index } of checks) {
+    const { rows } = await client.query<{ count: string; samples: string[] | null }>(
+      `SELECT count(*) AS count, (SELECT array_agg(key ORDER BY key) FROM (SELECT DISTINCT key FROM held WHERE fk = $1 ORDER BY key LIMIT ${sampleLimit}) AS some) AS samples FROM held WHERE fk = $1`,
+      [index],
+    );
+    const count = Number(rows[0]?.count ?? 0);
+    if (count === 0) continue;
+    blockers.push({
+      code: 'MISSING_REFERENCE',
+      dataset,
+      message: `${count} ${count === 1 ? 'row' : 'rows'}: (${key.fields.join(', ')}) ${says(key)}.`,
+      count,
+      sampleKeys: rows[0]?.samples ?? [],
+      clearedBy: [key.reference.resource],
+    });
+  }
+  return blockers;
+}
+
+/** The same as faults of rows. What the file itself will bring counts as there. */
+export async function missingReferences(client: pg.ClientBase, workspaceId: string, dataset: string, staged: Staged, prepared: Prepared): Promise<Faults> {
+  const checks = await checksFor(client, workspaceId, dataset, staged, prepared);
+  for (const check of checks) {
+    await client.query(
+      `INSERT INTO fault SELECT s.n, ${check.index}, left(${shownKey(check.key)}, 100) FROM ${stageOf(staged, check.key.fields, 'a')} s WHERE ${whole(check.key)} AND ${check.missing}`,
+    );
+  }
+  const rules = checks.map(({ key }): Pick<Rule, 'code' | 'field' | 'says'> => ({ code: 'MISSING_REFERENCE', field: key.fields.join(', '), says: says(key) }));
+  return collectFaults(client, rules);
+}
+
+/** Values that must be unique and that a live row, which stays, has already. */
+export async function takenValues(client: pg.ClientBase, staged: Staged, prepared: Prepared, uniques: readonly (readonly string[])[]): Promise<Faults> {
+  const { primaryKey } = staged.schema;
+  const column = (name: string) => `t.${prepared.columns.find((candidate) => candidate.name === name)?.column ?? 'row_id'}`;
+  for (const [index, fields] of uniques.entries()) {
+    const same = fields.map((name, at) => `${column(name)} = s.a${at + 1}`).join(' AND ');
+    const written = primaryKey.map((name, at) => `${column(name)} = r.p${at + 1}`).join(' AND ');
+    await client.query(
+      `INSERT INTO fault SELECT s.n, ${index}, left(s.a1::text, 100) FROM ${stageOf(staged, fields, 'a')} s JOIN ${qualified(prepared.table)} t ON ${same}
+       WHERE t.${live} AND ${notHeld('s')} AND NOT EXISTS (SELECT 1 FROM ${stageOf(staged, primaryKey, 'p')} r WHERE ${written} AND ${notHeld('r')})`,
+    );
+  }
+  const rules = uniques.map((fields) => ({ code: 'UNIQUE', field: fields.join(', '), says: `must be unique and is taken by a row that is already there` }));
+  return collectFaults(client, rules);
+}

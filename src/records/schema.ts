@@ -1,0 +1,72 @@
+// Datasets and their rows in the API.
+import { visibleWorkspaces } from '../auth/viewer.ts';
+import { InvalidInputError } from '../errors.ts';
+import { builder, connectionCost, defaultPageSize, maxPageSize } from '../graphql/builder.ts';
+import { viewerOf } from '../graphql/context.ts';
+import { type DatasetRowRead, type PageRequest, readRows } from './read.ts';
+import { type DatasetColumn, primaryKeyOf } from './table.ts';
+
+const datasetRow = builder.objectRef<DatasetRowRead>('DatasetRow').implement({
+  description: 'A row of a dataset.',
+  fields: (t) => ({
+    key: t.exposeString('key', { description: 'The primary key’s value; a JSON array of texts for a key of several fields, a row number without a key.' }),
+    values: t.field({
+      type: 'JSON',
+      description: 'The values by field name, exact: integers beyond 2^53 and decimals as strings.',
+      resolve: ({ values }) => values,
+    }),
+  }),
+});
+
+function boundedPage(page: PageRequest): PageRequest {
+  for (const side of ['first', 'last'] as const) {
+    if ((page[side] ?? 0) < 0) throw new InvalidInputError(side, 'A page has no negative size.');
+  }
+  const size = Math.min(page.first ?? page.last ?? defaultPageSize, maxPageSize);
+  return page.first === null || page.first === undefined ? (page.last === null || page.last === undefined ? { ...page, first: size } : { ...page, last: size }) : { ...page, first: size };
+}
+
+builder.prismaNode('Dataset', {
+  id: { field: 'id', description: 'The global id.' },
+  findUnique: (id, context) => ({ id, workspace: visibleWorkspaces(viewerOf(context)) }),
+  description: 'A dataset in a workspace.',
+  fields: (t) => ({
+    name: t.exposeString('name', { description: 'Its name, as in the packages that load it.' }),
+    schema: t.field({ type: 'JSON', description: 'The Table Schema it was last loaded with.', resolve: ({ schema }) => schema }),
+    rowCount: t.expose('rowCount', { type: 'BigInt', description: 'How many rows it has.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last loaded.' }),
+    rows: t.connection(
+      {
+        type: datasetRow,
+        complexity: connectionCost,
+        description: 'Its rows, in key order.',
+        resolve: async (dataset, args, context) => {
+          const columns = dataset.columns as unknown as DatasetColumn[]; // written by the loader in this shape
+          const readable = { table: dataset.table, columns, primaryKey: primaryKeyOf(dataset.schema) };
+          const page = await readRows(context.db.pool, readable, boundedPage(args));
+          const edges = page.rows.map((row) => ({ cursor: row.cursor, node: row }));
+          return {
+            edges,
+            pageInfo: {
+              hasNextPage: page.hasNextPage,
+              hasPreviousPage: page.hasPreviousPage,
+              startCursor: edges[0]?.cursor ?? null,
+              endCursor: edges.at(-1)?.cursor ?? null,
+            },
+          };
+        },
+      },
+      { name: 'DatasetRowsConnection', description: 'A page of rows.' },
+      { name: 'DatasetRowsConnectionEdge', description: 'A row in a page.' },
+    ),
+  }),
+});
+
+builder.prismaObjectField('Workspace', 'datasets', (t) =>
+  t.relatedConnection(
+    'datasets',
+    { cursor: 'id', complexity: connectionCost, description: 'Its datasets, in the order they were first loaded.', query: { orderBy: { id: 'asc' } } },
+    { name: 'WorkspaceDatasetsConnection', description: 'A page of datasets.' },
+    { name: 'WorkspaceDatasetsConnectionEdge', description: 'A dataset in a page.' },
+  ),
+);

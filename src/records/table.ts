@@ -1,0 +1,115 @@
+// The physical table of a dataset: its name, its columns, its indexes. docs/decisions/0002-typed-row-storage.md says why it is typed.
+import { createHash } from 'node:crypto';
+import pg from 'pg';
+import type { FieldType } from '../packages/plan.ts';
+
+/** Which physical column holds which field, and for which loads: since <= dataset_load.id < until. */
+export interface DatasetColumn {
+  readonly name: string;
+  readonly column: string;
+  readonly type: FieldType;
+  readonly since: string;
+  /** Set when the field left the schema. A field of that name that comes back gets a column of its own. */
+  readonly until?: string;
+}
+
+export const columnLimit = 1_500;
+
+export const identifier = (name: string): string => pg.escapeIdentifier(name);
+export const literal = (text: string): string => pg.escapeLiteral(text);
+
+export const tableName = (datasetId: string): string => `d_${datasetId.replaceAll('-', '')}`;
+export const qualified = (table: string): string => `records.${identifier(table)}`;
+
+/** Live rows; every unique index is over these alone, so that replaced versions can stay. */
+export const live = 'replaced_xid IS NULL';
+
+export function currentColumns(columns: readonly DatasetColumn[]): DatasetColumn[] {
+  return columns.filter((column) => column.until === undefined);
+}
+
+/** The columns as one load left them: what a cutoff or an undo has to read. */
+export function columnsAt(columns: readonly DatasetColumn[], loadId: bigint): DatasetColumn[] {
+  return columns.filter((column) => BigInt(column.since) <= loadId && (column.until === undefined || loadId < BigInt(column.until)));
+}
+
+/** A stated Table Schema may write a key of one field as a string. */
+export function primaryKeyOf(schema: unknown): string[] {
+  const key = schema !== null && typeof schema === 'object' && 'primaryKey' in schema ? schema.primaryKey : undefined;
+  if (typeof key === 'string') return key === '' ? [] : [key];
+  return Array.isArray(key) ? key.map(String) : [];
+}
+
+const physicalTypes = {
+  string: 'text COLLATE "C"',
+  any: 'text COLLATE "C"',
+  // As text: fractions keep their digits, and what has no zone is never given one.
+  time: 'text COLLATE "C"',
+  datetime: 'text COLLATE "C"',
+  yearmonth: 'text COLLATE "C"',
+  integer: 'numeric',
+  number: 'numeric',
+  boolean: 'boolean',
+  date: 'date',
+  year: 'integer',
+} as const satisfies Record<FieldType, string>;
+
+export function physicalType(type: FieldType): string {
+  return physicalTypes[type];
+}
+
+export type Family = 'text' | 'numeric' | 'boolean' | 'date';
+
+/** Values of one family compare as they are; across families they compare as text. */
+export function family(type: FieldType): Family {
+  const physical = physicalTypes[type];
+  if (physical === 'numeric' || physical === 'integer') return 'numeric';
+  return physical === 'boolean' || physical === 'date' ? physical : 'text';
+}
+
+const columnDefinition = (column: DatasetColumn) => `${column.column} ${physicalType(column.type)}`;
+
+export async function createTable(client: pg.ClientBase, table: string, columns: readonly DatasetColumn[]): Promise<void> {
+  const definitions = [
+    // Cached: a load takes row ids by the thousand. Order within a load holds; between loads ids may leave gaps.
+    'row_id bigint GENERATED ALWAYS AS IDENTITY (CACHE 1000)',
+    'written_by bigint NOT NULL',
+    'written_xid xid8 NOT NULL DEFAULT pg_current_xact_id()',
+    'replaced_by bigint',
+    'replaced_xid xid8',
+    ...columns.map(columnDefinition),
+  ];
+  await client.query(`CREATE TABLE ${qualified(table)} (${definitions.join(', ')})`);
+}
+
+export async function addColumns(client: pg.ClientBase, table: string, columns: readonly DatasetColumn[]): Promise<void> {
+  if (columns.length === 0) return;
+  await client.query(`ALTER TABLE ${qualified(table)} ${columns.map((column) => `ADD COLUMN ${columnDefinition(column)}`).join(', ')}`);
+}
+
+/** Pages are read along the primary key's index; a table without a key has one over `row_id` in its place. */
+export interface UniqueKey {
+  readonly primary: boolean;
+  readonly columns: readonly string[];
+}
+
+const indexName = (table: string, key: UniqueKey) =>
+  `${table}_${key.primary ? 'pk' : 'uk'}_${createHash('sha256').update(key.columns.join(',')).digest('hex').slice(0, 12)}`;
+
+/** Makes the unique indexes what the schema says: drops those it no longer states, builds those that are new. */
+export async function alignIndexes(client: pg.ClientBase, table: string, keys: readonly UniqueKey[]): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT indexname AS name FROM pg_indexes WHERE schemaname = 'records' AND tablename = $1 AND indexname ~ '_[pu]k_[0-9a-f]{12}$'`,
+    [table],
+  );
+  const present = new Set(rows.map((row) => row.name));
+  const wanted = new Map(keys.map((key) => [indexName(table, key), key]));
+  for (const name of present) {
+    if (!wanted.has(name)) await client.query(`DROP INDEX records.${identifier(name)}`);
+  }
+  for (const [name, key] of wanted) {
+    if (present.has(name)) continue;
+    // Nulls stay distinct: only whole keys are compared, as the standard has it for unique keys.
+    await client.query(`CREATE UNIQUE INDEX ${identifier(name)} ON ${qualified(table)} (${key.columns.join(', ')}) WHERE ${live}`);
+  }
+}

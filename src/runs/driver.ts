@@ -1,0 +1,207 @@
+// A pass: poll what is active, submit what is eligible, settle. Any process may run one at any time; the lease lets one at a time through,
+// and its number (the fence) keeps one that lost the lease from writing. No transaction is open while a target is called.
+import { randomUUID } from 'node:crypto';
+import type { Authority } from '../auth/grants.ts';
+import { type Db, inTransaction, Prisma, type Tx } from '../db.ts';
+import type { Cause, EventDraft } from '../events/log.ts';
+import type { DataRun, DataRunStep } from '../generated/prisma/client.ts';
+import { terminalStates } from '../lifecycle/lifecycle.ts';
+import { change, dataRunSubject } from '../lifecycle/transition.ts';
+import type { PackagePlan } from '../packages/plan.ts';
+import { askToStop, childAnswers } from './children.ts';
+import { decide } from './decide.ts';
+import { runLifecycle } from './lifecycle.ts';
+import { lockRun, type RunWithSteps } from './rows.ts';
+import { applyReport, blockForGood, failStep, finallyBlocked, moveStep, recounted, skip } from './steps.ts';
+import { type Answer, ask, type Submission, type Targets } from './targets/target.ts';
+
+export interface DriverSettings {
+  readonly leaseMs: number;
+  /** How long one call to a target may take. */
+  readonly deadlineMs: number;
+}
+
+export interface Driver {
+  readonly db: Db;
+  readonly targets: Targets;
+  readonly settings: DriverSettings;
+}
+
+const ended = new Set<string>(terminalStates(runLifecycle));
+
+export function hasEnded(run: Pick<DataRun, 'state'>): boolean {
+  return ended.has(run.state);
+}
+
+/** Answers from children, by step id. */
+export type Answers = ReadonlyMap<string, Answer>;
+
+/**
+ * One pass under an authority, as `by`. False: another pass holds the lease, and what this one would have done is done by that one or the next.
+ */
+export async function pass(driver: Driver, runId: string, authority: Authority, by: Cause): Promise<boolean> {
+  const { db, settings } = driver;
+  const owner = randomUUID();
+  const [lease] = await db.prisma.$queryRaw<{ fence: number }[]>`
+    UPDATE data_run SET lease_owner = ${owner}, fence = fence + 1, lease_until = clock_timestamp() + make_interval(secs => ${settings.leaseMs / 1_000})
+    WHERE id = ${runId}::uuid AND (lease_until IS NULL OR lease_until < clock_timestamp()) RETURNING fence`;
+  if (lease === undefined) return false;
+  try {
+    let answers: Answers = await poll(driver, runId);
+    // Each turn writes what was learnt and what is intended, then calls. A turn that intends nothing is the last.
+    for (;;) {
+      const intended = await inTransaction(db, (tx) => record(tx, runId, lease.fence, answers, authority, by));
+      if (intended.length === 0) return true;
+      answers = await submit(driver, intended, authority);
+      await db.prisma.$executeRaw`
+        UPDATE data_run SET lease_until = clock_timestamp() + make_interval(secs => ${settings.leaseMs / 1_000}) WHERE id = ${runId}::uuid AND fence = ${lease.fence}`;
+    }
+  } finally {
+    await db.prisma
+      .$executeRaw`UPDATE data_run SET lease_owner = NULL, lease_until = NULL WHERE id = ${runId}::uuid AND fence = ${lease.fence}`;
+  }
+}
+
+/** Asks every child that may be at work how it stands; asks those of a cancelled run again to stop. */
+async function poll(driver: Driver, runId: string): Promise<Answers> {
+  const run = await driver.db.prisma.dataRun.findUnique({ where: { id: runId } });
+  const steps = await driver.db.prisma.dataRunStep.findMany({ where: { runId, state: { in: ['SUBMITTING', 'ACTIVE', 'CANCELLING'] } } });
+  if (run === null || run.cancelRequestedAt !== null) return new Map(); // a cancel asks them itself
+  const deadline = driver.settings.deadlineMs;
+  const isStopping = ({ state }: DataRunStep) => state === 'CANCELLING';
+  const [stopping, working] = [steps.filter(isStopping), steps.filter((step) => !isStopping(step))];
+  const [stopped, polled] = await Promise.all([
+    askToStop(driver.targets, stopping, deadline),
+    childAnswers(driver.targets, working, deadline),
+  ]);
+  // Under an ended run an intent that was never taken must not be taken later: the tombstone comes before the step is let go.
+  const neverTaken = hasEnded(run) ? working.filter((step) => step.state === 'SUBMITTING' && polled.get(step.id)?.is === 'none') : [];
+  const buried = await askToStop(driver.targets, neverTaken, deadline);
+  return new Map([...stopped, ...polled, ...buried]);
+}
+
+/** One transaction: what the children said, what follows from it, and the intents. Returns the steps to submit now. */
+async function record(tx: Tx, runId: string, fence: number, answers: Answers, authority: Authority, by: Cause): Promise<DataRunStep[]> {
+  const locked = await lockRun(tx, runId, fence);
+  if (locked === null) return []; // the lease went to another pass, which decides now
+  const events = await applyAnswers(tx, locked, answers);
+  const steps = events.length > 0 ? ((await lockRun(tx, runId, fence))?.steps ?? []) : locked.steps;
+  const { run } = locked;
+  const intended: DataRunStep[] = [];
+  let settle: 'SUCCEED' | 'FAIL' | null = null;
+  let to: DataRun['state'] = run.state;
+  const set: Prisma.Sql[] = [];
+
+  if (run.state === 'RUNNING' && run.cancelRequestedAt === null) {
+    const decision = decide(steps);
+    for (const { step, by: dependency } of decision.block) events.push(await blockForGood(tx, step, dependency));
+    for (const step of decision.finallyBlock) await tx.sql.$executeRaw(finallyBlocked(step));
+    ({ settle } = decision);
+    // An intent that the target never saw: the same attempt goes out again, with the same key.
+    intended.push(
+      ...steps.filter((step) => step.state === 'SUBMITTING' && answers.get(step.id)?.is === 'none' && authority.mayDrive(step.target)),
+    );
+    for (const step of settle === null ? decision.submit : []) {
+      if (!authority.mayDrive(step.target)) continue; // held: whyNotRunning says so
+      intended.push(step);
+      const attempt = step.attempt + 1;
+      events.push(
+        await moveStep(tx, step, 'SUBMIT', [
+          Prisma.sql`attempt = ${attempt}, idempotency_key = ${submissionKey(runId, step.position, attempt)}, child_job_id = NULL, blockers = '[]', settled_at = NULL`,
+          Prisma.sql`submitted_at = clock_timestamp()`,
+        ]),
+      );
+    }
+  }
+  if (settle === 'FAIL') {
+    const culprit = steps.find(({ state }) => state === 'FAILED');
+    for (const step of steps) if (step.state === 'PENDING') events.push(await skip(tx, step, `The dataset ${culprit?.dataset} failed.`));
+    for (const step of steps) if (step.state === 'BLOCKED' && !step.finallyBlocked) await tx.sql.$executeRaw(finallyBlocked(step));
+    set.push(
+      Prisma.sql`settled_at = clock_timestamp(), failed_dataset = ${culprit?.dataset ?? null}, failure = ${JSON.stringify(culprit?.failure ?? null)}::jsonb`,
+    );
+  }
+  if (settle === 'SUCCEED') set.push(Prisma.sql`settled_at = clock_timestamp()`);
+  if (settle !== null) {
+    ({ to } = runLifecycle.transitions[settle]);
+    events.push({ action: settle, from: run.state, to, cause: 'SETTLED_BY_PASS' });
+  }
+  if (events.length > 0) await change(tx, dataRunSubject, run, { to, events, set: [recounted(runId), ...set], fence }, by);
+  if (answers.size > 0) tx.touched.add(`progress:${runId}`);
+  return intended.length === 0 ? [] : tx.sql.dataRunStep.findMany({ where: { id: { in: intended.map(({ id }) => id) } } });
+}
+
+export function submissionKey(runId: string, position: number, attempt: number): string {
+  return `ph:${runId}:${position}:${attempt}`;
+}
+
+async function applyAnswers(tx: Tx, { run, steps }: RunWithSteps, answers: Answers): Promise<EventDraft[]> {
+  const events: EventDraft[] = [];
+  for (const step of steps) {
+    const answer = answers.get(step.id);
+    if (answer === undefined) continue;
+    if (answer.is === 'job' && answer.report.state === 'cancelled' && step.state === 'SUBMITTING' && hasEnded(run)) {
+      events.push(...(await applyNone(tx, step, true)));
+    } else if (answer.is === 'job') events.push(...(await applyReport(tx, step, answer.report, hasEnded(run))));
+    else if (answer.is === 'refused' && step.state === 'SUBMITTING') events.push(await failStep(tx, step, answer.failure));
+    else if (answer.is === 'forbidden' && step.state === 'SUBMITTING') events.push(await failStep(tx, step, refusedAccess(answer.message)));
+    else if (answer.is === 'none') events.push(...(await applyNone(tx, step, hasEnded(run))));
+    // unknown: the attempt and its key stay as they are, and the next pass asks again
+  }
+  return events;
+}
+
+/** The target has no such job: there is nothing to stop, or (for an intent under an ended run) nothing to wait for. */
+async function applyNone(tx: Tx, step: DataRunStep, runEnded: boolean): Promise<EventDraft[]> {
+  if (step.state === 'CANCELLING') return [await moveStep(tx, step, 'CANCEL', [Prisma.sql`settled_at = clock_timestamp()`])];
+  if (step.state === 'SUBMITTING' && runEnded) {
+    const asked = await moveStep(tx, step, 'CANCEL_REQUEST', [Prisma.sql`cancel_requested_at = clock_timestamp()`], 'RUN_ENDED');
+    const stopped = await moveStep(
+      tx,
+      { ...step, state: 'CANCELLING' },
+      'CANCEL',
+      [Prisma.sql`settled_at = clock_timestamp()`],
+      'RUN_ENDED',
+    );
+    return [asked, stopped];
+  }
+  return [];
+}
+
+const refusedAccess = (message: string) =>
+  ({ code: 'ACCESS_REFUSED', origin: 'authority', phase: 'submitting', retryable: true, summary: message }) as const;
+
+/** Calls the targets for intents already committed. An intent of an earlier pass without an answer is sent again with the same key. */
+async function submit(driver: Driver, steps: readonly DataRunStep[], authority: Authority): Promise<Answers> {
+  const [first] = steps;
+  if (first === undefined) return new Map();
+  const run = await driver.db.prisma.dataRun.findUniqueOrThrow({
+    where: { id: first.runId },
+    include: { package: { select: { plan: true } } },
+  });
+  const plan = run.package.plan as unknown as PackagePlan; // written by registration in this shape, and only then can a run exist
+  const answers = await Promise.all(
+    steps.map(async (step): Promise<[string, Answer]> => {
+      const dataset = plan.datasets.find(({ name }) => name === step.dataset);
+      const target = driver.targets.get(step.target);
+      if (dataset === undefined || target === undefined || step.idempotencyKey === null) {
+        return [step.id, { is: 'unknown', message: `the target ${step.target} is not configured in this process` }];
+      }
+      const submission: Submission = {
+        key: step.idempotencyKey,
+        runId: run.id,
+        stepId: step.id,
+        attempt: step.attempt,
+        workspaceId: run.workspaceId,
+        packageId: run.packageId,
+        dataset,
+        onInvalidRow: run.onInvalidRow,
+        onMissingReference: run.onMissingReference,
+        subject: authority.subject,
+      };
+      const answer = await ask((signal) => target.submit(submission, signal), driver.settings.deadlineMs);
+      return [step.id, answer.is === 'none' ? { is: 'unknown', message: 'the target answered a submission with no job' } : answer];
+    }),
+  );
+  return new Map(answers);
+}

@@ -1,0 +1,208 @@
+// What a person can ask of a run, cancel and registration aside. Each reads, checks in the order of answers, and writes one change.
+import { leaveGrant, ownAuthority } from '../auth/grants.ts';
+import { can, demand, demandTargets, isNamed, mayWriteThrough, type Viewer } from '../auth/viewer.ts';
+import { type Db, inStatement, Prisma, type Tx } from '../db.ts';
+import { ConflictError, InvalidTransitionError, NotFoundError } from '../errors.ts';
+import type { Cause } from '../events/log.ts';
+import type { DataRun, DataRunStep } from '../generated/prisma/client.ts';
+import { allowedCommands, unmetCommand } from '../lifecycle/lifecycle.ts';
+import { change, dataRunSubject, Stale } from '../lifecycle/transition.ts';
+import { once } from '../once.ts';
+import { enqueue } from '../tasks/task.ts';
+import { type Driver, pass } from './driver.ts';
+import { openStepStates, runLifecycle } from './lifecycle.ts';
+import { lockRun } from './rows.ts';
+import { driveKey, driveRun } from './wake.ts';
+
+export type RunCommand = keyof typeof runLifecycle.commands;
+type RunTransition = keyof typeof runLifecycle.transitions;
+
+export interface RunCaller {
+  readonly viewer: Viewer;
+  readonly requestId: string;
+}
+
+export interface RunSettings {
+  readonly grantHours: number;
+  /** How long a request waits for the pass that it drives itself. */
+  readonly deadlineMs: number;
+}
+
+export interface Runs {
+  readonly db: Db;
+  readonly driver: Driver;
+  readonly settings: RunSettings;
+}
+
+export interface CommandInput {
+  readonly reason?: string | null | undefined;
+  readonly idempotencyKey?: string | null | undefined;
+}
+
+export function causeOf(caller: RunCaller, reason?: string | null): Cause {
+  return { actor: caller.viewer.subject, reason: reason ?? null, requestId: caller.requestId };
+}
+
+/** The run, if the viewer may know of it and act on it. A workspace that the token does not name is as if it were not there. */
+export async function findRun(db: Db, caller: RunCaller, id: string): Promise<DataRun> {
+  const found = await db.prisma.dataRun.findUnique({ where: { id }, include: { workspace: { select: { slug: true } } } });
+  if (found === null || !isNamed(caller.viewer, found.workspace.slug)) throw new NotFoundError('data run');
+  const { workspace: _, ...run } = found;
+  return run;
+}
+
+/** Throws the typed refusal where the command is not allowed on the run as it stands. */
+export function refuseUnlessAllowed(run: DataRun, command: RunCommand): void {
+  const [first] = unmetCommand(runLifecycle, command, run);
+  if (first === undefined) return;
+  if (first.need === 'noCancelUnderWay') {
+    throw new ConflictError('CANCEL_IN_PROGRESS', 'A cancel of this run is under way. Wait for it to settle.', {
+      type: 'DataRun',
+      id: run.id,
+    });
+  }
+  throw new InvalidTransitionError(run.state, command, allowedCommands(runLifecycle, run), `${command} is not possible: ${first.says}`);
+}
+
+function transitionFor(run: DataRun, command: RunCommand): RunTransition {
+  const action = runLifecycle.commands[command].in[run.state];
+  if (action === undefined || action === null) throw new Error(`${command} makes no transition from ${run.state}`);
+  return action;
+}
+
+const stamps: Partial<Record<RunTransition, Prisma.Sql>> = {
+  START: Prisma.sql`started_at = clock_timestamp(), paused_at = NULL`,
+  PAUSE: Prisma.sql`paused_at = clock_timestamp()`,
+  RESUME: Prisma.sql`paused_at = NULL`,
+};
+
+/** Makes the command's transition of a run as it was read; Stale if it has moved on. */
+async function make(tx: Tx, run: DataRun, command: RunCommand, by: Cause): Promise<void> {
+  refuseUnlessAllowed(run, command);
+  const action = transitionFor(run, command);
+  const { to } = runLifecycle.transitions[action];
+  const stamp = stamps[action];
+  await change(tx, dataRunSubject, run, { to, events: [{ action, from: run.state, to }], set: stamp === undefined ? [] : [stamp] }, by);
+}
+
+const attempts = 5;
+
+/** Decides again on the row as it now is, where it moved between reading and writing. */
+async function retryingStale<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof Stale) || attempt === attempts) throw error;
+    }
+  }
+}
+
+/** Holds further submissions. One round trip besides the read: the plain shape of a transition. */
+export async function pauseDataRun(runs: Runs, caller: RunCaller, id: string, input: CommandInput): Promise<string> {
+  const { db } = runs;
+  const first = await findRun(db, caller, id);
+  demand(caller.viewer, 'data-run');
+  const by = causeOf(caller, input.reason);
+  if (input.idempotencyKey === null || input.idempotencyKey === undefined) {
+    let run: DataRun | null = first;
+    return retryingStale(async () => {
+      const current: DataRun = run ?? (await findRun(db, caller, id));
+      run = null;
+      await inStatement(db, (tx) => make(tx, current, 'PAUSE', by));
+      return id;
+    });
+  }
+  const key = {
+    workspaceId: first.workspaceId,
+    subject: by.actor,
+    mutation: 'pauseDataRun',
+    key: input.idempotencyKey,
+    input: [id, input.reason ?? null],
+  };
+  return once(db, key, async (tx) => {
+    const locked = await lockRun(tx, id);
+    if (locked === null) throw new NotFoundError('data run');
+    await make(tx, locked.run, 'PAUSE', by);
+    return id;
+  });
+}
+
+export function startDataRun(runs: Runs, caller: RunCaller, id: string, input: CommandInput): Promise<string> {
+  return setGoing(runs, caller, id, 'START', input);
+}
+
+export function resumeDataRun(runs: Runs, caller: RunCaller, id: string, input: CommandInput): Promise<string> {
+  return setGoing(runs, caller, id, 'RESUME', input);
+}
+
+/** Start and resume: the transition, the grant and the driver's alarm in one transaction; then, on request, the pass before the answer. */
+async function setGoing(runs: Runs, caller: RunCaller, id: string, command: 'START' | 'RESUME', input: CommandInput): Promise<string> {
+  const { db, settings } = runs;
+  const found = await findRun(db, caller, id);
+  demand(caller.viewer, 'data-run');
+  const remaining = await db.prisma.dataRunStep.findMany({
+    where: { runId: id, state: { in: [...openStepStates, 'BLOCKED'] } },
+    orderBy: { position: 'asc' },
+  });
+  demandTargets(caller.viewer, remaining);
+  const by = causeOf(caller, input.reason);
+  const mutation = command === 'START' ? 'startDataRun' : 'resumeDataRun';
+  const key = { workspaceId: found.workspaceId, subject: by.actor, mutation, key: input.idempotencyKey, input: [id, input.reason ?? null] };
+  await once(db, key, async (tx) => {
+    const locked = await lockRun(tx, id);
+    if (locked === null) throw new NotFoundError('data run');
+    const { run, steps } = locked;
+    refuseUnlessAllowed(run, command);
+    await leaveGrant(tx, run, caller.viewer, targetsOf(steps), settings.grantHours);
+    if (run.driving === 'BACKGROUND') await enqueue(tx.sql, driveRun, { runId: id }, { jobKey: driveKey(id) });
+    await make(tx, run, command, by);
+    return id;
+  });
+  if (found.driving === 'ON_REQUEST') await passWithin(runs, caller, id);
+  return id;
+}
+
+function targetsOf(steps: readonly DataRunStep[]): string[] {
+  return [...new Set(steps.map(({ target }) => target))];
+}
+
+/** The driving read: one pass under the caller's own authority, answered when it is done. */
+export async function advanceDataRun(runs: Runs, caller: RunCaller, id: string): Promise<string> {
+  const run = await findRun(runs.db, caller, id);
+  demand(caller.viewer, 'data-run');
+  const remaining = await runs.db.prisma.dataRunStep.findMany({
+    where: { runId: id, state: { in: [...openStepStates, 'BLOCKED'] } },
+    orderBy: { position: 'asc' },
+  });
+  demandTargets(caller.viewer, remaining);
+  // The result has no ConflictError: a cancel under way is a refusal like any other here.
+  const [first] = unmetCommand(runLifecycle, 'ADVANCE', run);
+  if (first !== undefined) {
+    throw new InvalidTransitionError(run.state, 'ADVANCE', allowedCommands(runLifecycle, run), `ADVANCE is not possible: ${first.says}`);
+  }
+  await passWithin(runs, caller, id);
+  return id;
+}
+
+/** A pass of one's own; where another holds the lease, waits for it to end, since that one does the same work. */
+async function passWithin({ db, driver, settings }: Runs, caller: RunCaller, id: string): Promise<void> {
+  const until = Date.now() + settings.deadlineMs;
+  while (!(await pass(driver, id, ownAuthority(caller.viewer), causeOf(caller)))) {
+    if (Date.now() >= until) return;
+    await db.prisma.$executeRaw`SELECT pg_sleep(0.05)`;
+  }
+}
+
+/** What this viewer could ask for now. */
+export function allowedActionsOf(run: DataRun, viewer: Viewer): RunCommand[] {
+  const mayDriveAll = (targets: readonly string[]) => targets.every((target) => mayWriteThrough(viewer, target));
+  const authority: Record<RunCommand, boolean> = {
+    START: mayDriveAll(run.openTargets),
+    RESUME: mayDriveAll(run.openTargets),
+    ADVANCE: mayDriveAll(run.openTargets),
+    CANCEL: mayDriveAll(run.activeTargets),
+    PAUSE: true,
+  };
+  return allowedCommands(runLifecycle, run).filter((command) => can(viewer, 'data-run') && authority[command]);
+}

@@ -1,0 +1,154 @@
+// Readiness and holds: what is missing from the data, and why nothing moves. Read from the rows; nothing here writes.
+import type { DataRun, DataRunStep, Grant } from '../generated/prisma/client.ts';
+import type { Blocker } from '../records/outcome.ts';
+import { blockersOf, decide } from './decide.ts';
+import { hasEnded } from './driver.ts';
+
+export interface Readiness {
+  readonly ready: boolean;
+  readonly blockers: readonly Blocker[];
+}
+
+const blocker = (code: string, step: DataRunStep, message: string): Blocker => ({
+  code,
+  dataset: step.dataset,
+  message,
+  count: 0,
+  sampleKeys: [],
+  clearedBy: [],
+});
+
+/** Ready: every dataset of the package is in the workspace, whole. A run can succeed without that. */
+export function readinessOf(steps: readonly DataRunStep[]): Readiness {
+  const blockers = steps.flatMap((step): readonly Blocker[] => {
+    if (step.state === 'SUCCEEDED') return [];
+    if (step.state === 'BLOCKED') return blockersOf(step);
+    if (step.state === 'FAILED') return [blocker('DATASET_FAILED', step, `The dataset ${step.dataset} failed; nothing of it was written.`)];
+    if (step.state === 'SKIPPED' || step.state === 'CANCELLED')
+      return [blocker('DATASET_NOT_LOADED', step, `The dataset ${step.dataset} was not loaded.`)];
+    return [blocker('DATASET_PENDING', step, `The dataset ${step.dataset} is not loaded yet.`)];
+  });
+  return { ready: blockers.length === 0, blockers };
+}
+
+/** One unmet condition: what waits (`subject`: the run, or a dataset), since when, and what would help. */
+export interface Hold {
+  readonly code: string;
+  readonly subject: string;
+  readonly message: string;
+  readonly since: Date;
+  readonly remedy: string;
+}
+
+export interface HoldSource {
+  readonly run: DataRun;
+  readonly steps: readonly DataRunStep[];
+  /** In force now. */
+  readonly grant: Grant | null;
+}
+
+/** Every unmet condition; empty exactly when the next pass would act, or when nothing is left to do. */
+export function whyNotRunning({ run, steps, grant }: HoldSource): Hold[] {
+  if (hasEnded(run)) return [];
+  const since = run.pausedAt ?? run.startedAt ?? run.registeredAt;
+  const hold = (code: string, message: string, remedy: string, from = since): Hold => ({
+    code,
+    subject: 'run',
+    message,
+    since: from,
+    remedy,
+  });
+  if (run.cancelRequestedAt !== null) {
+    return [
+      hold(
+        'CANCEL_IN_PROGRESS',
+        'A cancel is under way: active children are being asked to stop.',
+        'Wait for the cancel to settle.',
+        run.cancelRequestedAt,
+      ),
+    ];
+  }
+  if (run.state === 'REGISTERED') return [hold('NOT_STARTED', 'The run is registered and was not started.', 'Start it.')];
+  if (run.state === 'PAUSED') return [hold('PAUSED', 'The run is paused: nothing more is submitted.', 'Resume it.')];
+  const decision = decide(steps);
+  if (decision.settle !== null || decision.block.length > 0 || decision.finallyBlock.length > 0) {
+    return run.driving === 'ON_REQUEST' ? [onRequest(hold)] : [];
+  }
+  const unauthorised = decision.submit.filter((step) => !(grant?.targets.includes(step.target) ?? false));
+  if (run.driving === 'ON_REQUEST') return decision.submit.length > 0 ? [onRequest(hold)] : waitingFor(steps);
+  if (decision.submit.length > unauthorised.length) return [];
+  const lapsed = unauthorised.map((step) => ({
+    ...hold(
+      'AUTHORITY_LAPSED',
+      `Nobody’s authority on the target ${step.target} is in force, so ${step.dataset} is held.`,
+      'Pause and resume the run, or advance it, with authority on the target.',
+      grant?.expiresAt ?? since,
+    ),
+    subject: step.dataset,
+  }));
+  return [...lapsed, ...waitingFor(steps)];
+}
+
+const onRequest = (hold: (code: string, message: string, remedy: string) => Hold): Hold =>
+  hold('WAITING_FOR_ADVANCE', 'The run is driven on request only, and nobody has asked.', 'Advance it.');
+
+function waitingFor(steps: readonly DataRunStep[]): Hold[] {
+  return steps.flatMap((step): Hold[] => {
+    const since = step.submittedAt ?? new Date(0);
+    if (step.state === 'ACTIVE') {
+      return [
+        {
+          code: 'CHILD_AT_WORK',
+          subject: step.dataset,
+          message: `The child of ${step.dataset} has not ended.`,
+          since,
+          remedy: 'Wait for it, or cancel the run.',
+        },
+      ];
+    }
+    if (step.state === 'SUBMITTING') {
+      return [
+        {
+          code: 'SUBMISSION_UNANSWERED',
+          subject: step.dataset,
+          message: `The target ${step.target} has not answered for ${step.dataset}.`,
+          since,
+          remedy: 'It is asked again at every pass; check the target.',
+        },
+      ];
+    }
+    return [];
+  });
+}
+
+/** Why one step does not move: what its run waits for, or the datasets that it needs. */
+export function whyStepNotRunning(source: HoldSource, step: DataRunStep): Hold[] {
+  const { run, steps } = source;
+  const since = run.startedAt ?? run.registeredAt;
+  if (step.state === 'BLOCKED') {
+    return blockersOf(step).map((b) => ({
+      code: b.code,
+      subject: step.dataset,
+      message: b.message,
+      since: step.settledAt ?? since,
+      remedy: step.finallyBlocked
+        ? `Load ${b.clearedBy.join(', ') || 'what is missing'} and register a new run.`
+        : `It is tried again when ${b.clearedBy.join(', ') || 'another dataset'} has succeeded.`,
+    }));
+  }
+  if (step.state === 'SUBMITTING') return waitingFor([step]);
+  if (step.state !== 'PENDING') return [];
+  const missing = step.dependsOn
+    .filter((name) => steps.find(({ dataset }) => dataset === name)?.state !== 'SUCCEEDED')
+    .map(
+      (name): Hold => ({
+        code: 'WAITING_FOR_DATASET',
+        subject: step.dataset,
+        message: `It needs ${name}, which has not succeeded.`,
+        since,
+        remedy: `Wait for ${name}.`,
+      }),
+    );
+  const ofRun = whyNotRunning(source).filter((hold) => hold.subject === 'run' || hold.subject === step.dataset);
+  return [...ofRun, ...missing];
+}

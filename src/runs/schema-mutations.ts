@@ -1,0 +1,179 @@
+// What a person can ask of runs, as mutations. Each parses ids, calls one operation, and answers with the run as it then is.
+import { ConflictError, ForbiddenError, InvalidInputError, InvalidPackageError, InvalidTransitionError, NotFoundError } from '../errors.ts';
+import { builder, idIn } from '../graphql/builder.ts';
+import { type Context, viewerOf } from '../graphql/context.ts';
+import { checkText } from '../text.ts';
+import { cancelDataRun } from './cancel.ts';
+import { advanceDataRun, pauseDataRun, type RunCaller, resumeDataRun, startDataRun } from './operations.ts';
+import { registerDataRun } from './register.ts';
+import { driving, onHashMismatch, onInvalidRow, onMissingReference } from './schema-enums.ts';
+
+const callerOf = (context: Context): RunCaller => ({ viewer: viewerOf(context), requestId: context.requestId });
+const reasonOf = (reason: string | null | undefined) =>
+  reason === null || reason === undefined ? null : checkText('reason', reason, { max: 1_000 });
+const keyOf = (key: string | null | undefined) =>
+  key === null || key === undefined ? null : checkText('idempotencyKey', key, { max: 200 });
+
+const idDescription = 'The run’s global id.';
+const reasonDescription = 'Why: kept with the event. At most 1,000 characters.';
+const keyDescription = 'The same key gives the first result again, for 24 hours.';
+
+const registerInput = builder.inputType('RegisterDataRunInput', {
+  description: 'What makes a run.',
+  fields: (t) => ({
+    workspaceId: t.id({ required: true, description: 'Where to load: the workspace’s global id.' }),
+    packageId: t.id({ required: true, description: 'What to load: the id that stagePackage gave.' }),
+    driving: t.field({ type: driving, defaultValue: 'BACKGROUND', description: 'Who drives it once it is started.' }),
+    onInvalidRow: t.field({ type: onInvalidRow, defaultValue: 'FAIL', description: 'What becomes of rows that are not valid.' }),
+    onMissingReference: t.field({
+      type: onMissingReference,
+      defaultValue: 'BLOCK',
+      description: 'What becomes of rows that point at nothing.',
+    }),
+    onHashMismatch: t.field({ type: onHashMismatch, defaultValue: 'FAIL', description: 'What becomes of wrong sizes and hashes.' }),
+    previousRunId: t.id({ description: 'The run that this is another attempt of.' }),
+    idempotencyKey: t.string({ description: keyDescription }),
+  }),
+});
+
+const startInput = builder.inputType('StartDataRunInput', {
+  description: 'Which run to start.',
+  fields: (t) => ({
+    dataRunId: t.id({ required: true, description: idDescription }),
+    planDigest: t.string({
+      description: 'The digest of a plan that was looked at. Plans are not built yet: giving one answers InvalidInputError.',
+    }),
+    idempotencyKey: t.string({ description: keyDescription }),
+  }),
+});
+
+const pauseInput = builder.inputType('PauseDataRunInput', {
+  description: 'Which run to pause.',
+  fields: (t) => ({
+    dataRunId: t.id({ required: true, description: idDescription }),
+    reason: t.string({ description: reasonDescription }),
+    idempotencyKey: t.string({ description: keyDescription }),
+  }),
+});
+
+const resumeInput = builder.inputType('ResumeDataRunInput', {
+  description: 'Which run to resume.',
+  fields: (t) => ({
+    dataRunId: t.id({ required: true, description: idDescription }),
+    reason: t.string({ description: reasonDescription }),
+    idempotencyKey: t.string({ description: keyDescription }),
+  }),
+});
+
+const advanceInput = builder.inputType('AdvanceDataRunInput', {
+  description: 'Which run to advance.',
+  fields: (t) => ({ dataRunId: t.id({ required: true, description: idDescription }) }),
+});
+
+const cancelInput = builder.inputType('CancelDataRunInput', {
+  description: 'Which run to cancel.',
+  fields: (t) => ({
+    dataRunId: t.id({ required: true, description: idDescription }),
+    reason: t.string({ description: reasonDescription }),
+    force: t.boolean({ defaultValue: false, description: 'Cancel although a child refuses. Needs `data-run:force`.' }),
+    idempotencyKey: t.string({ description: keyDescription }),
+  }),
+});
+
+const commandErrors = [NotFoundError, ForbiddenError, InvalidTransitionError, ConflictError, InvalidInputError];
+const union = (name: string) => ({
+  directResult: true as const,
+  union: { name, description: 'The run as it then is, or why it stays as it was.' },
+});
+
+builder.mutationFields((t) => ({
+  registerDataRun: t.prismaField({
+    type: 'DataRun',
+    description: 'Judges a staged package and saves it with its ordered datasets as a run. Needs `data-run`.',
+    args: { input: t.arg({ type: registerInput, required: true, description: 'What makes it.' }) },
+    errors: {
+      types: [NotFoundError, ForbiddenError, ConflictError, InvalidPackageError, InvalidInputError],
+      ...union('RegisterDataRunResult'),
+    },
+    resolve: async (query, _root, { input }, context) => {
+      const id = await registerDataRun(context.runs, context.packages, callerOf(context), {
+        workspaceId: idIn('Workspace', input.workspaceId),
+        packageId: idIn('DataPackage', input.packageId),
+        driving: input.driving ?? 'BACKGROUND',
+        onInvalidRow: input.onInvalidRow ?? 'FAIL',
+        onMissingReference: input.onMissingReference ?? 'BLOCK',
+        onHashMismatch: input.onHashMismatch ?? 'FAIL',
+        previousRunId: input.previousRunId === null || input.previousRunId === undefined ? null : idIn('DataRun', input.previousRunId),
+        idempotencyKey: keyOf(input.idempotencyKey),
+      });
+      return context.db.prisma.dataRun.findUniqueOrThrow({ ...query, where: { id } });
+    },
+  }),
+  startDataRun: t.prismaField({
+    type: 'DataRun',
+    description:
+      'Begins a registered run, or takes up a paused one. Needs `data-run`, and authority on the target of every remaining dataset.',
+    args: { input: t.arg({ type: startInput, required: true, description: 'Which run.' }) },
+    errors: { types: commandErrors, ...union('StartDataRunResult') },
+    resolve: async (query, _root, { input }, context) => {
+      if (input.planDigest !== null && input.planDigest !== undefined) {
+        throw new InvalidInputError('planDigest', 'Plans are not built yet: start without a digest.', 'PLAN_NOT_SUPPORTED');
+      }
+      const id = await startDataRun(context.runs, callerOf(context), idIn('DataRun', input.dataRunId), {
+        idempotencyKey: keyOf(input.idempotencyKey),
+      });
+      return context.db.prisma.dataRun.findUniqueOrThrow({ ...query, where: { id } });
+    },
+  }),
+  pauseDataRun: t.prismaField({
+    type: 'DataRun',
+    description: 'Holds further submissions; children that are active go on. Needs `data-run`.',
+    args: { input: t.arg({ type: pauseInput, required: true, description: 'Which run.' }) },
+    errors: { types: commandErrors, ...union('PauseDataRunResult') },
+    resolve: async (query, _root, { input }, context) => {
+      const id = await pauseDataRun(context.runs, callerOf(context), idIn('DataRun', input.dataRunId), {
+        reason: reasonOf(input.reason),
+        idempotencyKey: keyOf(input.idempotencyKey),
+      });
+      return context.db.prisma.dataRun.findUniqueOrThrow({ ...query, where: { id } });
+    },
+  }),
+  resumeDataRun: t.prismaField({
+    type: 'DataRun',
+    description: 'Goes on with a paused run. Needs `data-run`, and authority on the target of every remaining dataset.',
+    args: { input: t.arg({ type: resumeInput, required: true, description: 'Which run.' }) },
+    errors: { types: commandErrors, ...union('ResumeDataRunResult') },
+    resolve: async (query, _root, { input }, context) => {
+      const id = await resumeDataRun(context.runs, callerOf(context), idIn('DataRun', input.dataRunId), {
+        reason: reasonOf(input.reason),
+        idempotencyKey: keyOf(input.idempotencyKey),
+      });
+      return context.db.prisma.dataRun.findUniqueOrThrow({ ...query, where: { id } });
+    },
+  }),
+  advanceDataRun: t.prismaField({
+    type: 'DataRun',
+    description:
+      'The driving read: carries out one pass of a running run under your own authority, and answers when it is done. Needs `data-run`.',
+    args: { input: t.arg({ type: advanceInput, required: true, description: 'Which run.' }) },
+    errors: { types: [NotFoundError, ForbiddenError, InvalidTransitionError, InvalidInputError], ...union('AdvanceDataRunResult') },
+    resolve: async (query, _root, { input }, context) => {
+      const id = await advanceDataRun(context.runs, callerOf(context), idIn('DataRun', input.dataRunId));
+      return context.db.prisma.dataRun.findUniqueOrThrow({ ...query, where: { id } });
+    },
+  }),
+  cancelDataRun: t.prismaField({
+    type: 'DataRun',
+    description: 'Ends a run after asking its active children to stop. Needs `data-run`, and authority on every active dataset’s target.',
+    args: { input: t.arg({ type: cancelInput, required: true, description: 'Which run.' }) },
+    errors: { types: commandErrors, ...union('CancelDataRunResult') },
+    resolve: async (query, _root, { input }, context) => {
+      const id = await cancelDataRun(context.runs, callerOf(context), idIn('DataRun', input.dataRunId), {
+        reason: reasonOf(input.reason),
+        force: input.force ?? false,
+        idempotencyKey: keyOf(input.idempotencyKey),
+      });
+      return context.db.prisma.dataRun.findUniqueOrThrow({ ...query, where: { id } });
+    },
+  }),
+}));

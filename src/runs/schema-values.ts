@@ -1,0 +1,115 @@
+// The small types that runs and steps share in the API.
+import type { Failure } from '../errors.ts';
+import type { DataRunStep } from '../generated/prisma/client.ts';
+import { builder } from '../graphql/builder.ts';
+import type { Blocker, RowError } from '../records/outcome.ts';
+import type { Hold, Readiness } from './readiness.ts';
+
+export interface Progress {
+  readonly done: bigint;
+  readonly total: bigint | null;
+  readonly totalIsExact: boolean;
+  readonly unit: string;
+}
+
+export const progressType = builder.objectRef<Progress>('Progress').implement({
+  description: 'How far something is.',
+  fields: (t) => ({
+    done: t.expose('done', { type: 'BigInt', description: 'How much is done, in `unit`.' }),
+    total: t.expose('total', { type: 'BigInt', nullable: true, description: 'How much there is, in `unit`; null where it is not known.' }),
+    totalIsExact: t.exposeBoolean('totalIsExact', { description: 'False: the total is an estimate.' }),
+    unit: t.exposeString('unit', { description: 'What is counted: `bytes` of the package’s files, or `rows`.' }),
+  }),
+});
+
+export function stepProgress(step: Pick<DataRunStep, 'progressDone' | 'progressTotal' | 'progressUnit' | 'state'>): Progress {
+  const { progressDone: done, progressTotal: total, progressUnit: unit } = step;
+  return { done, total, totalIsExact: total !== null, unit };
+}
+
+/** Of a run: the sum over its steps, in bytes. */
+export function runProgress(steps: readonly Pick<DataRunStep, 'progressDone' | 'progressTotal' | 'progressUnit' | 'state'>[]): Progress {
+  const known = steps.every(({ progressTotal }) => progressTotal !== null);
+  const sum = (part: (step: (typeof steps)[number]) => bigint) => steps.reduce((total, step) => total + part(step), 0n);
+  return {
+    done: sum((step) => step.progressDone),
+    total: known ? sum((step) => step.progressTotal ?? 0n) : null,
+    totalIsExact: known,
+    unit: 'bytes',
+  };
+}
+
+export type RowCounts = Pick<
+  DataRunStep,
+  'rowsSource' | 'rowsLoaded' | 'rowsUpdated' | 'rowsUnchanged' | 'rowsRejected' | 'rowsBlocked' | 'rowsUnprocessed'
+>;
+
+export const rowAccount = builder.objectRef<RowCounts>('RowAccount').implement({
+  description: 'What became of the rows in the source: source = loaded + updated + unchanged + rejected + blocked + unprocessed, always.',
+  fields: (t) => ({
+    source: t.expose('rowsSource', { type: 'BigInt', description: 'Rows read from the source.' }),
+    loaded: t.expose('rowsLoaded', { type: 'BigInt', description: 'New in the dataset.' }),
+    updated: t.expose('rowsUpdated', { type: 'BigInt', description: 'Changed in the dataset.' }),
+    unchanged: t.expose('rowsUnchanged', { type: 'BigInt', description: 'Already there as they are.' }),
+    rejected: t.expose('rowsRejected', { type: 'BigInt', description: 'Left out because they are not valid.' }),
+    blocked: t.expose('rowsBlocked', { type: 'BigInt', description: 'Held back because what they point to is missing.' }),
+    unprocessed: t.expose('rowsUnprocessed', { type: 'BigInt', description: 'Not written because the dataset failed.' }),
+  }),
+});
+
+export const blockerType = builder.objectRef<Blocker>('Blocker').implement({
+  description: 'What is missing from a dataset.',
+  fields: (t) => ({
+    code: t.exposeString('code', { description: 'A stable code, for programs.' }),
+    dataset: t.exposeString('dataset', { description: 'The dataset that is not whole.' }),
+    message: t.exposeString('message', { description: 'One sentence, for people.' }),
+    count: t.expose('count', { type: 'BigInt', description: 'How many rows are held back; 0 where it is not about rows.' }),
+    sampleKeys: t.stringList({ description: 'Some of the keys that are missing.', resolve: ({ sampleKeys }) => [...sampleKeys] }),
+    clearedBy: t.stringList({ description: 'The datasets whose arrival would clear it.', resolve: ({ clearedBy }) => [...clearedBy] }),
+  }),
+});
+
+export const readinessType = builder.objectRef<Readiness>('Readiness').implement({
+  description: 'Whether the package’s data are in the workspace, whole. A result of its own: a run can succeed without it.',
+  fields: (t) => ({
+    ready: t.exposeBoolean('ready', { description: 'Whether nothing is missing.' }),
+    blockers: t.field({ type: [blockerType], description: 'All that is missing.', resolve: ({ blockers }) => [...blockers] }),
+  }),
+});
+
+export const holdType = builder.objectRef<Hold>('Hold').implement({
+  description: 'An unmet condition: why something does not move.',
+  fields: (t) => ({
+    code: t.exposeString('code', { description: 'A stable code, for programs.' }),
+    subject: t.exposeString('subject', { description: 'What waits: `run`, or a dataset’s name.' }),
+    message: t.exposeString('message', { description: 'One sentence, for people.' }),
+    since: t.expose('since', { type: 'DateTime', description: 'Since when.' }),
+    remedy: t.exposeString('remedy', { description: 'What would help.' }),
+  }),
+});
+
+export const failureType = builder.objectRef<Failure>('Failure').implement({
+  description: 'Why work came to nothing.',
+  fields: (t) => ({
+    code: t.exposeString('code', { description: 'A stable code, for programs.' }),
+    origin: t.exposeString('origin', { description: 'Whose fault: package, data, target, storage, database, authority or system.' }),
+    phase: t.exposeString('phase', { description: 'What was being done.' }),
+    retryable: t.exposeBoolean('retryable', { description: 'Whether the same again may succeed.' }),
+    summary: t.exposeString('summary', { description: 'One or two sentences, for people.' }),
+  }),
+});
+
+/** A failure column as it is stored: written by us only, in this shape. */
+export function storedFailure(value: unknown): Failure | null {
+  return value === null || value === undefined ? null : (value as Failure);
+}
+
+export const rowErrorType = builder.objectRef<RowError>('RowError').implement({
+  description: 'A fault in a row of the source.',
+  fields: (t) => ({
+    row: t.expose('row', { type: 'BigInt', description: 'The row’s number: data rows from 1, the header not counted.' }),
+    field: t.exposeString('field', { nullable: true, description: 'The field; null where it is about the row.' }),
+    code: t.exposeString('code', { description: 'A stable code, for programs.' }),
+    message: t.exposeString('message', { description: 'One sentence, for people.' }),
+  }),
+});

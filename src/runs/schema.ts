@@ -1,0 +1,235 @@
+// Runs and their steps in the API.
+import { visibleWorkspaces } from '../auth/viewer.ts';
+import { encodeCursor } from '../events/cursor.ts';
+import { dataRunEvent, eventPage } from '../events/schema.ts';
+import type { Prisma } from '../generated/prisma/client.ts';
+import { builder, connectionCost, idIn } from '../graphql/builder.ts';
+import { viewerOf } from '../graphql/context.ts';
+import type { RowError } from '../records/outcome.ts';
+import { blockersOf } from './decide.ts';
+import { allowedActionsOf } from './operations.ts';
+import { readinessOf, whyNotRunning, whyStepNotRunning } from './readiness.ts';
+import { driving, onInvalidRow, onMissingReference, runAction, runState, stepState } from './schema-enums.ts';
+import {
+  blockerType,
+  failureType,
+  holdType,
+  progressType,
+  readinessType,
+  rowAccount,
+  rowErrorType,
+  runProgress,
+  stepProgress,
+  storedFailure,
+} from './schema-values.ts';
+
+const inOrder = { orderBy: { position: 'asc' } } as const;
+// Whether the newest one is still in force is looked at when it is used.
+const newestGrant = { where: { endedAt: null }, orderBy: { grantedAt: 'desc' }, take: 1 } as const;
+const inForce = <G extends { expiresAt: Date }>([grant]: readonly G[]) =>
+  grant !== undefined && grant.expiresAt > new Date() ? grant : null;
+
+export const stepType = builder.prismaNode('DataRunStep', {
+  id: { field: 'id', description: 'The global id.' },
+  findUnique: (id, context) => ({ id, run: { workspace: visibleWorkspaces(viewerOf(context)) } }),
+  description: 'One dataset of a run, and the child job that carries it out.',
+  fields: (t) => ({
+    dataset: t.exposeString('dataset', { description: 'The dataset’s name.' }),
+    position: t.exposeInt('position', { description: 'Its place in the package, from 0.' }),
+    dependsOn: t.exposeStringList('dependsOn', { description: 'The datasets that must have succeeded first.' }),
+    target: t.exposeString('target', { description: '`store` for the built-in loader, else the name of a configured job target.' }),
+    state: t.expose('state', { type: stepState, description: 'Where it is in its lifecycle.' }),
+    attempt: t.exposeInt('attempt', { description: 'How often it was submitted; 0 before the first time.' }),
+    childJobId: t.exposeString('childJobId', { nullable: true, description: 'The target’s id of the child job, once it is known.' }),
+    progress: t.field({ type: progressType, description: 'How far the child is.', resolve: stepProgress }),
+    rows: t.field({ type: rowAccount, description: 'What became of the source’s rows.', resolve: (step) => step }),
+    blockers: t.field({
+      type: [blockerType],
+      description: 'What is missing, where it is blocked.',
+      resolve: (step) => [...blockersOf(step)],
+    }),
+    finallyBlocked: t.exposeBoolean('finallyBlocked', { description: 'Whether nothing in this run can clear it any more.' }),
+    skippedBecause: t.exposeString('skippedBecause', { nullable: true, description: 'Why it was never submitted.' }),
+    whyNotRunning: t.field({
+      type: [holdType],
+      description: 'Every unmet condition.',
+      select: { run: { include: { steps: inOrder, grants: newestGrant } } },
+      resolve: ({ run, ...step }) => whyStepNotRunning({ run, steps: run.steps, grant: inForce(run.grants) }, step),
+    }),
+    failure: t.field({
+      type: failureType,
+      nullable: true,
+      description: 'Why it failed.',
+      resolve: ({ failure }) => storedFailure(failure),
+    }),
+    rowErrors: t.field({
+      type: [rowErrorType],
+      description: 'The first faulty rows, at most 1,000.',
+      complexity: { field: 1, multiplier: 10 },
+      resolve: ({ rowErrors }) => (Array.isArray(rowErrors) ? (rowErrors as unknown as RowError[]) : []), // written by us only, in this shape
+    }),
+    rowErrorCount: t.expose('rowErrorCount', { type: 'BigInt', description: 'How many faults there were in all.' }),
+    cancelAnswer: t.exposeString('cancelAnswer', {
+      nullable: true,
+      description: 'What the child said when it was asked to stop: requested, refused or unreachable.',
+    }),
+    lateResult: t.exposeString('lateResult', { nullable: true, description: 'How the child ended after its run had.' }),
+    submittedAt: t.expose('submittedAt', { type: 'DateTime', nullable: true, description: 'When its newest attempt was submitted.' }),
+    settledAt: t.expose('settledAt', { type: 'DateTime', nullable: true, description: 'When it ended.' }),
+  }),
+});
+
+export const runType = builder.prismaNode('DataRun', {
+  id: { field: 'id', description: 'The global id.' },
+  findUnique: (id, context) => ({ id, workspace: visibleWorkspaces(viewerOf(context)) }),
+  description: 'The loading of one package, an ordered set of datasets, into one workspace.',
+  fields: (t) => ({
+    workspace: t.relation('workspace', { description: 'Where it loads.' }),
+    package: t.relation('package', { description: 'What it loads.' }),
+    state: t.expose('state', { type: runState, description: 'Where it is in its lifecycle.' }),
+    driving: t.expose('driving', { type: driving, description: 'Who drives it.' }),
+    onInvalidRow: t.expose('onInvalidRow', { type: onInvalidRow, description: 'What becomes of rows that are not valid.' }),
+    onMissingReference: t.expose('onMissingReference', {
+      type: onMissingReference,
+      description: 'What becomes of rows that point at nothing.',
+    }),
+    notes: t.exposeStringList('notes', {
+      description: 'What registration let pass, in sentences: a dataset without a schema, a wrong hash.',
+    }),
+    steps: t.relation('steps', { query: inOrder, description: 'Its datasets, in package order.' }),
+    progress: t.field({
+      type: progressType,
+      description: 'How far all its children are together.',
+      select: { steps: inOrder },
+      resolve: ({ steps }) => runProgress(steps),
+    }),
+    readiness: t.field({
+      type: readinessType,
+      description: 'Whether its data are whole.',
+      select: { steps: inOrder },
+      resolve: ({ steps }) => readinessOf(steps),
+    }),
+    failedStep: t.field({
+      type: stepType,
+      nullable: true,
+      description: 'The dataset that failed it.',
+      select: { failedDataset: true, steps: inOrder },
+      resolve: ({ failedDataset, steps }) => steps.find(({ dataset }) => dataset === failedDataset) ?? null,
+    }),
+    failure: t.field({
+      type: failureType,
+      nullable: true,
+      description: 'Why it failed.',
+      resolve: ({ failure }) => storedFailure(failure),
+    }),
+    activeChildren: t.exposeInt('activeChildren', { description: 'Children at work. While paused: how many are still draining.' }),
+    outstandingCancellations: t.relation('steps', {
+      query: { where: { state: 'CANCELLING' }, ...inOrder },
+      description: 'After a cancel: the children not yet confirmed stopped.',
+    }),
+    cancelRequestedAt: t.expose('cancelRequestedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Since when a cancel is under way.',
+    }),
+    allowedActions: t.field({
+      type: [runAction],
+      description: 'What you could ask for now.',
+      resolve: (run, _args, context) => allowedActionsOf(run, viewerOf(context)),
+    }),
+    whyNotRunning: t.field({
+      type: [holdType],
+      description: 'Every unmet condition; empty exactly when the next pass would act, or when nothing is left to do.',
+      select: { steps: inOrder, grants: newestGrant },
+      resolve: ({ steps, grants, ...run }) => whyNotRunning({ run, steps, grant: inForce(grants) }),
+    }),
+    registeredBy: t.exposeString('registeredBy', { description: 'Who registered it.' }),
+    registeredAt: t.expose('registeredAt', { type: 'DateTime', description: 'When.' }),
+    startedAt: t.expose('startedAt', { type: 'DateTime', nullable: true, description: 'When it was started.' }),
+    settledAt: t.expose('settledAt', { type: 'DateTime', nullable: true, description: 'When it ended.' }),
+    previousRun: t.relation('previousRun', { nullable: true, description: 'The run that it is another attempt of.' }),
+    resetAt: t.expose('resetAt', { type: 'DateTime', nullable: true, description: 'When what it wrote was taken back.' }),
+    lastEventCursor: t.string({
+      description: 'The place of its newest event, in the same row as the data beside it. Follow the log from here to miss nothing.',
+      resolve: ({ workspaceId, lastPosition }) => encodeCursor(workspaceId, lastPosition),
+    }),
+    events: t.field({
+      type: runEvents,
+      description: 'Its events, oldest first.',
+      complexity: connectionCost,
+      args: {
+        first: t.arg.int({ description: 'How many, at most 100; 20 if not given.' }),
+        after: t.arg.string({ description: 'A cursor: only what came after it.' }),
+      },
+      resolve: (run, args, context) => eventPage(context, { workspaceId: run.workspaceId, dataRunId: run.id }, args),
+    }),
+  }),
+});
+
+const runEvents = builder.connectionObject(
+  { type: dataRunEvent, name: 'DataRunEventsConnection', description: 'A page of a run’s events.' },
+  { name: 'DataRunEventsConnectionEdge', description: 'An event in a page.' },
+);
+
+builder.queryField('dataRun', (t) =>
+  t.prismaField({
+    type: 'DataRun',
+    nullable: true,
+    description: 'A run by its id; null where there is none that you may see. Reading never drives it.',
+    args: { id: t.arg.id({ required: true, description: 'Its global id.' }) },
+    resolve: (query, _root, { id }, context) =>
+      context.db.prisma.dataRun.findFirst({
+        ...query,
+        where: { id: idIn('DataRun', id), workspace: visibleWorkspaces(viewerOf(context)) },
+      }),
+  }),
+);
+
+const runFilter = builder.inputType('DataRunFilter', {
+  description: 'Which runs. What is given must all hold.',
+  fields: (t) => ({
+    states: t.field({ type: [runState], description: 'In one of these states.' }),
+    packageName: t.string({ description: 'Of the package with this name.' }),
+    registeredBy: t.string({ description: 'Registered by this subject.' }),
+    registeredAfter: t.field({ type: 'DateTime', description: 'Registered after this instant.' }),
+    registeredBefore: t.field({ type: 'DateTime', description: 'Registered before this instant.' }),
+  }),
+});
+
+function whereOf(filter: typeof runFilter.$inferInput | null | undefined): Prisma.DataRunWhereInput {
+  const { states, packageName, registeredBy, registeredAfter, registeredBefore } = filter ?? {};
+  return {
+    ...(states ? { state: { in: states } } : {}),
+    ...(packageName ? { packageName } : {}),
+    ...(registeredBy ? { registeredBy } : {}),
+    ...(registeredAfter || registeredBefore
+      ? { registeredAt: { ...(registeredAfter ? { gt: registeredAfter } : {}), ...(registeredBefore ? { lt: registeredBefore } : {}) } }
+      : {}),
+  };
+}
+
+builder.prismaObjectFields('Workspace', (t) => ({
+  dataRuns: t.relatedConnection(
+    'dataRuns',
+    {
+      cursor: 'id',
+      complexity: connectionCost,
+      description: 'Its runs, newest first.',
+      args: { filter: t.arg({ type: runFilter, description: 'Which ones.' }) },
+      query: ({ filter }) => ({ where: whereOf(filter), orderBy: { id: 'desc' } }),
+    },
+    { name: 'WorkspaceDataRunsConnection', description: 'A page of runs.' },
+    { name: 'WorkspaceDataRunsConnectionEdge', description: 'A run in a page.' },
+  ),
+  outstandingChildren: t.prismaField({
+    type: [stepType],
+    description: 'Children still active, or not confirmed stopped, under a run that has ended.',
+    resolve: (query, workspace, _args, context) =>
+      context.db.prisma.dataRunStep.findMany({
+        ...query,
+        where: { state: { in: ['SUBMITTING', 'ACTIVE', 'CANCELLING'] }, run: { workspaceId: workspace.id, settledAt: { not: null } } },
+        orderBy: { id: 'asc' },
+        take: 1_000,
+      }),
+  }),
+}));

@@ -1,0 +1,58 @@
+// What the runs' background tasks do, and the reaper, which finds the same work without any task having been enqueued.
+import type { TaskList } from 'graphile-worker';
+import { grantedAuthority, liveGrant } from '../auth/grants.ts';
+import { implement } from '../tasks/task.ts';
+import { resumeCancel } from './cancel.ts';
+import { type Driver, pass } from './driver.ts';
+import { runStoreJob, type StoreLoader } from './targets/store-loader.ts';
+import { driveRun, loadStoreJob } from './wake.ts';
+
+export interface RunTasks {
+  readonly driver: Driver;
+  readonly loader: StoreLoader;
+  /** After a cancel's mark has stood this long, its process is taken for dead. */
+  readonly cancelDeadlineMs: number;
+  readonly stop: AbortSignal;
+}
+
+/** One background pass, under the grant that start or resume left. Runs driven on request are only followed once they have ended. */
+export async function driveInBackground({ driver }: RunTasks, runId: string): Promise<void> {
+  const run = await driver.db.prisma.dataRun.findUnique({ where: { id: runId } });
+  if (run === null || run.state === 'REGISTERED') return;
+  const isOpen = run.state === 'RUNNING' || run.state === 'PAUSED';
+  if (isOpen && run.driving === 'ON_REQUEST') return;
+  const grant = await liveGrant(driver.db, runId);
+  await pass(driver, runId, grantedAuthority(grant), { actor: grant?.subject ?? 'driver', cause: 'DRIVEN_IN_BACKGROUND' });
+}
+
+export function runTaskList(tasks: RunTasks): TaskList {
+  return Object.fromEntries([
+    implement(driveRun, ({ runId }) => driveInBackground(tasks, runId)),
+    implement(loadStoreJob, ({ storeJobId }) => runStoreJob(tasks.loader, storeJobId, tasks.stop)),
+  ]);
+}
+
+/** Whatever has work and no live lease: runs to drive or follow, cancels and loads whose process died. Safe in every process at once. */
+export async function reapRuns(
+  tasks: RunTasks,
+  report: (error: unknown, ids: { runId?: string; storeJobId?: string }) => void,
+): Promise<void> {
+  const { db } = tasks.driver;
+  const marked = await db.prisma.$queryRaw<{ id: string }[]>`
+    SELECT id FROM data_run WHERE cancel_requested_at < clock_timestamp() - make_interval(secs => ${(2 * tasks.cancelDeadlineMs) / 1_000}) LIMIT 100`;
+  for (const { id } of marked) await resumeCancel(tasks.driver, id).catch((error: unknown) => report(error, { runId: id }));
+  const jobs = await db.prisma.$queryRaw<{ id: string }[]>`
+    SELECT id FROM store_job WHERE state IN ('queued', 'running') AND coalesce(lease_until, created_at + interval '2 seconds') < clock_timestamp() LIMIT 100`;
+  const runs = await db.prisma.$queryRaw<{ id: string }[]>`
+    SELECT id FROM data_run
+    WHERE ((state IN ('RUNNING', 'PAUSED') AND driving = 'BACKGROUND') OR cancelling_steps > 0 OR (active_children > 0 AND settled_at IS NOT NULL))
+      AND cancel_requested_at IS NULL AND (lease_until IS NULL OR lease_until < clock_timestamp()) LIMIT 500`;
+  for (const { id } of runs) {
+    if (tasks.stop.aborted) return;
+    await driveInBackground(tasks, id).catch((error: unknown) => report(error, { runId: id }));
+  }
+  // A job nobody holds is loaded by a task of its own, so that the reaper's turn stays short.
+  for (const { id } of jobs)
+    await db.prisma.$executeRaw`
+    SELECT graphile_worker.add_job(${loadStoreJob.name}, json_build_object('storeJobId', ${id}::text), job_key => ${`load:${id}`})`;
+}

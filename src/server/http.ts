@@ -1,0 +1,213 @@
+// One server: GraphQL over HTTP, its sockets, uploads and health. Stops in the order in which nothing is cut off that could end by itself.
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { renderGraphiQL } from '@graphql-yoga/render-graphiql';
+import { GraphQLError } from 'graphql';
+import { createYoga, type Plugin, type YogaInitialContext } from 'graphql-yoga';
+import { bearer, type TokenSettings, UnauthenticatedError, verifyToken } from '../auth/token.ts';
+import type { Viewer } from '../auth/viewer.ts';
+import type { App, Context } from '../graphql/context.ts';
+import { publicError } from '../graphql/errors.ts';
+import type { Log } from '../log.ts';
+import { documentLimits } from './limits.ts';
+import { schema } from './schema.ts';
+import { attachSockets } from './sockets.ts';
+import { handleUpload, isUpload } from './uploads.ts';
+
+export interface HttpOptions {
+  readonly app: App;
+  readonly host: string;
+  readonly port: number;
+  readonly tokens: TokenSettings;
+  readonly limits: {
+    readonly bodyBytes: number;
+    readonly tokens: number;
+    readonly depth: number;
+    readonly complexity: number;
+    readonly socketFrameBytes: number;
+    readonly socketOperations: number;
+  };
+  /** Null when all is well, else what is not ready, in a word. */
+  readonly notReady: () => Promise<string | null>;
+  readonly log: Log;
+}
+
+export interface RunningServer {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** Given by sockets, whose token comes with the connection; absent over HTTP, where it comes with the request. */
+export interface SocketContext {
+  readonly viewer?: Viewer | null;
+  readonly signal?: AbortSignal;
+}
+
+const endpoint = '/graphql';
+
+export async function serve(options: HttpOptions): Promise<RunningServer> {
+  const { app, limits, log, tokens } = options;
+  const closing = new AbortController();
+  const yoga = createYoga<SocketContext, Context>({
+    schema,
+    graphqlEndpoint: endpoint,
+    landingPage: false,
+    batching: false,
+    multipart: false,
+    maxRequestBodySize: false, // limited below, by the stream itself: yoga's own limit costs half of the throughput
+    plugins: [documentLimits<Context>(limits), jsonOnly()],
+    renderGraphiQL, // the default page loads its scripts from elsewhere
+    graphiql: false,
+    logging: false,
+    maskedErrors: { maskError: (error) => masked(error, log) },
+    context: async (initial: YogaInitialContext & SocketContext): Promise<Context> => {
+      const requestId = randomUUID();
+      if (initial.viewer !== undefined) return { ...app, viewer: initial.viewer, requestId, signal: initial.signal ?? closing.signal };
+      const viewer = await viewerOfHeader(tokens, initial.request.headers.get('authorization'));
+      return { ...app, viewer, requestId, signal: streamSignal(closing.signal, initial.request.signal, viewer) };
+    },
+  });
+  const graphiql = createYoga({
+    schema,
+    graphqlEndpoint: '/graphiql',
+    renderGraphiQL,
+    landingPage: false,
+    logging: false,
+    graphiql: { endpoint, subscriptionsProtocol: 'WS', title: 'Packhorse' },
+  });
+
+  const server = createServer((request, response) => {
+    route(request, response).catch((error: unknown) => {
+      log.error({ err: error }, 'a request failed');
+      if (!response.headersSent) response.writeHead(500).end();
+      else response.destroy();
+    });
+  });
+  const route = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (!URL.canParse(request.url ?? '/', 'http://localhost')) return void response.writeHead(400).end();
+    const url = new URL(request.url ?? '/', 'http://localhost');
+    if (url.pathname === endpoint) {
+      if (!limitBody(request, response, limits.bodyBytes)) return;
+      return void (await yoga(request, response));
+    }
+    if (isUpload(url.pathname)) return handleUpload(app.packages, url, request, response, log);
+    if (request.method !== 'GET' && request.method !== 'HEAD') return void response.writeHead(405).end();
+    if (url.pathname === '/graphiql') return void (await graphiql(request, response));
+    if (url.pathname === '/healthz') return plain(response, 200, 'ok');
+    if (url.pathname === '/readyz') {
+      const reason = closing.signal.aborted ? 'stopping' : await options.notReady();
+      return plain(response, reason === null ? 200 : 503, reason ?? 'ready');
+    }
+    if (url.pathname === '/') return void response.writeHead(302, { location: '/graphiql' }).end();
+    plain(response, 404, 'not found');
+  };
+  const sockets = attachSockets(server, { path: endpoint, yoga, tokens, closing: closing.signal, limits, log });
+
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, options.host, resolve);
+  });
+  const address = server.address();
+  return {
+    port: address !== null && typeof address === 'object' ? address.port : options.port,
+    close: () => close(server, closing, sockets),
+  };
+}
+
+async function close(server: Server, closing: AbortController, sockets: { dispose(): Promise<void> }): Promise<void> {
+  // Made before anything is awaited, or 'close' is missed.
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  closing.abort(); // streams end by themselves, so server-sent events complete
+  await sockets.dispose();
+  server.closeIdleConnections();
+  const limit = setTimeout(() => server.closeAllConnections(), 2_000);
+  await closed;
+  clearTimeout(limit);
+}
+
+function plain(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(`${text}\n`);
+}
+
+/** Refuses a body that says it is too large, and cuts one that turns out to be. */
+function limitBody(request: IncomingMessage, response: ServerResponse, limit: number): boolean {
+  const refuse = () => {
+    if (response.headersSent) return void request.destroy();
+    const body = JSON.stringify({
+      errors: [{ message: `The request is larger than ${limit} bytes.`, extensions: { code: 'REQUEST_TOO_LARGE' } }],
+    });
+    response.writeHead(413, { 'content-type': 'application/json', connection: 'close' }).end(body);
+  };
+  if (Number(request.headers['content-length'] ?? 0) > limit) {
+    refuse();
+    return false;
+  }
+  let seen = 0;
+  const push = request.push.bind(request);
+  // Counted as it arrives, before anybody reads it: a listener for 'data' would set the stream flowing.
+  request.push = (chunk: Buffer | null, encoding?: BufferEncoding) => {
+    seen += chunk?.length ?? 0;
+    if (seen <= limit) return push(chunk, encoding);
+    refuse();
+    return false;
+  };
+  return true;
+}
+
+export async function viewerOfHeader(tokens: TokenSettings, header: string | null | undefined): Promise<Viewer | null> {
+  try {
+    const token = bearer(header);
+    return token === null ? null : await verifyToken(tokens, token);
+  } catch (error) {
+    if (!(error instanceof UnauthenticatedError)) throw error;
+    throw new GraphQLError(error.message, { extensions: { code: error.code, http: { status: 401 } } });
+  }
+}
+
+const longestTimer = 2 ** 31 - 1; // a longer one fires at once
+
+/** Aborts when the server stops, the client has gone, or the token has expired. */
+function streamSignal(closing: AbortSignal, request: AbortSignal, viewer: Viewer | null): AbortSignal {
+  const remaining = viewer === null ? longestTimer : Math.max(0, viewer.expiresAt.getTime() - Date.now());
+  return AbortSignal.any([closing, request, AbortSignal.timeout(Math.min(remaining, longestTimer))]);
+}
+
+/** Only JSON is read, so that a form on another site can send nothing here that a browser lets through without asking. */
+function jsonOnly(): Plugin<Context> {
+  return {
+    onRequest({ request, endResponse, fetchAPI }) {
+      if (request.method === 'OPTIONS') return;
+      if (request.method !== 'POST')
+        return endResponse(
+          new fetchAPI.Response('POST a GraphQL operation as application/json\n', { status: 405, headers: { allow: 'POST' } }),
+        );
+      const type = request.headers.get('content-type') ?? '';
+      if (!/^application\/(graphql\+)?json\s*(;|$)/i.test(type)) {
+        endResponse(new fetchAPI.Response('POST a GraphQL operation as application/json\n', { status: 415 }));
+      }
+    },
+  };
+}
+
+/** What a client sees of an error: its code and sentence if it is one of ours, GraphQL's own words on the document, else nothing. */
+export function masked(error: unknown, log: Log): Error {
+  const ours = publicError(error);
+  const at =
+    error instanceof GraphQLError ? { ...(error.path ? { path: error.path } : {}), ...(error.nodes ? { nodes: error.nodes } : {}) } : {};
+  if (ours !== null) return new GraphQLError(ours.message, { ...at, extensions: { code: ours.code } });
+  if (error instanceof GraphQLError && error.originalError === undefined) return error;
+  if (error instanceof GraphQLError && error.originalError instanceof GraphQLError) return error;
+  if (isOurLibrarys(error)) return new GraphQLError((error as Error).message, { ...at, extensions: { code: 'INVALID_INPUT' } }); // isOurLibrarys looked
+  const reference = randomUUID();
+  log.error({ err: error instanceof GraphQLError ? error.originalError : error, reference }, 'an operation failed unexpectedly');
+  return new GraphQLError(`Something went wrong on our side. Give this to the operator: ${reference}`, {
+    ...at,
+    extensions: { code: 'INTERNAL_ERROR' },
+  });
+}
+
+/** Pothos' words on a bad argument, such as a cursor that is none. */
+function isOurLibrarys(error: unknown): boolean {
+  const cause = error instanceof GraphQLError ? error.originalError : error;
+  return cause instanceof Error && cause.constructor.name === 'PothosValidationError';
+}

@@ -1,0 +1,134 @@
+// GraphQL over WebSocket (graphql-ws), on the HTTP server's own port. The same parsing, limits, masking and context as over HTTP.
+import type { IncomingMessage, Server } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { type ExecutionArgs, GraphQLError } from 'graphql';
+import { CloseCode } from 'graphql-ws';
+import { useServer } from 'graphql-ws/use/ws';
+import type { YogaServerInstance } from 'graphql-yoga';
+import { WebSocketServer } from 'ws';
+import { bearer, type TokenSettings, verifyToken } from '../auth/token.ts';
+import type { Viewer } from '../auth/viewer.ts';
+import type { Context } from '../graphql/context.ts';
+import type { Log } from '../log.ts';
+import type { SocketContext } from './http.ts';
+
+export interface SocketOptions {
+  readonly path: string;
+  readonly yoga: YogaServerInstance<SocketContext, Context>;
+  readonly tokens: TokenSettings;
+  readonly closing: AbortSignal;
+  readonly limits: { readonly socketFrameBytes: number; readonly socketOperations: number };
+  readonly log: Log;
+}
+
+interface Params extends Record<string, unknown> {
+  readonly authorization?: unknown;
+  readonly Authorization?: unknown;
+}
+
+interface Session {
+  readonly viewer: Viewer;
+  readonly gone: AbortController;
+  readonly expiry: NodeJS.Timeout;
+}
+
+const pingEveryMs = 12_000;
+const longestTimer = 2 ** 31 - 1; // a longer one fires at once
+
+export function attachSockets(server: Server, options: SocketOptions): { dispose(): Promise<void> } {
+  const { yoga, tokens, limits, log } = options;
+  const sessions = new WeakMap<object, Session>();
+  const wss = new WebSocketServer({ noServer: true, maxPayload: limits.socketFrameBytes }); // the default is 100 MiB
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on('error', () => socket.destroy());
+    const { pathname } = new URL(request.url ?? '/', 'http://localhost');
+    if (pathname !== options.path) return refuse(socket, '404 Not Found');
+    if (!isOwnOrigin(request)) return refuse(socket, '403 Forbidden');
+    wss.handleUpgrade(request, socket, head, (opened) => wss.emit('connection', opened, request));
+  });
+
+  const disposable = useServer<Params>(
+    {
+      onConnect: async ({ connectionParams, extra }) => {
+        const given = connectionParams?.authorization ?? connectionParams?.Authorization;
+        try {
+          const token = typeof given === 'string' ? bearer(given) : null;
+          if (token === null) return false; // 4403
+          const viewer = await verifyToken(tokens, token);
+          const remaining = Math.min(Math.max(0, viewer.expiresAt.getTime() - Date.now()), longestTimer);
+          // Forbidden is a code that clients try again after, with a fresh token.
+          const expiry = setTimeout(() => extra.socket.close(CloseCode.Forbidden, 'Token expired'), remaining);
+          sessions.set(extra.socket, { viewer, gone: new AbortController(), expiry });
+          return true;
+        } catch {
+          return false;
+        }
+      },
+      onSubscribe: async ({ extra, subscriptions }, _id, params) => {
+        const session = sessions.get(extra.socket);
+        if (session === undefined) throw new Error('an operation before the connection was acknowledged');
+        if (Object.keys(subscriptions).length > limits.socketOperations) {
+          return [
+            new GraphQLError(`At most ${limits.socketOperations} operations run on a connection at once.`, {
+              extensions: { code: 'TOO_MANY_OPERATIONS' },
+            }),
+          ];
+        }
+        const signal = session.gone.signal;
+        const enveloped = yoga.getEnveloped({ request: socketRequest(extra.request), params, viewer: session.viewer, signal } as never); // yoga's type wants an HTTP request's parts
+        const { schema, execute, subscribe, contextFactory, parse, validate } = enveloped;
+        let document: ReturnType<typeof parse>;
+        try {
+          document = parse(params.query);
+        } catch (error) {
+          return [error instanceof GraphQLError ? error : new GraphQLError('The document cannot be parsed.')];
+        }
+        const errors = validate(schema, document);
+        if (errors.length > 0) return errors;
+        const args: ExecutionArgs = {
+          schema,
+          document,
+          operationName: params.operationName ?? null,
+          variableValues: params.variables ?? null,
+          contextValue: await contextFactory(),
+          rootValue: { execute, subscribe },
+        };
+        return args;
+      },
+      // The envelope's functions travel in the root value, so that plugins see socket operations too.
+      execute: (args) => (args.rootValue as { execute: (a: unknown) => never }).execute(args),
+      subscribe: (args) => (args.rootValue as { subscribe: (a: unknown) => never }).subscribe(args),
+      onDisconnect: ({ extra }) => end(extra.socket),
+      onClose: ({ extra }) => end(extra.socket),
+    },
+    wss,
+    pingEveryMs,
+  );
+  function end(socket: object): void {
+    const session = sessions.get(socket);
+    if (session === undefined) return;
+    clearTimeout(session.expiry);
+    session.gone.abort();
+    sessions.delete(socket);
+  }
+  wss.on('error', (error) => log.warn({ err: error }, 'the socket server had an error'));
+  return {
+    async dispose() {
+      await disposable.dispose();
+    },
+  };
+}
+
+function refuse(socket: Duplex, status: string): void {
+  socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+}
+
+/** Programs send no Origin. A browser does, and only our own pages may open a socket here. */
+function isOwnOrigin({ headers }: IncomingMessage): boolean {
+  if (headers.origin === undefined) return true;
+  return URL.canParse(headers.origin) && new URL(headers.origin).host === headers.host;
+}
+
+function socketRequest(request: IncomingMessage): { headers: Headers; method: string; url: string } {
+  return { headers: new Headers(), method: 'GET', url: request.url ?? '/' };
+}

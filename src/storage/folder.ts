@@ -1,0 +1,138 @@
+// Storage in a folder of the local file system.
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { type Storage, StorageError } from './storage.ts';
+
+const segment = '[A-Za-z0-9_][A-Za-z0-9._=-]{0,199}'; // never begins with a dot: no traversal, and `.incoming` stays ours
+const keyPattern = new RegExp(`^${segment}(/${segment}){0,15}$`);
+const abandonedMs = 24 * 3_600_000;
+
+export function folderStorage(root: string): Storage {
+  const incoming = path.join(root, '.incoming');
+  let swept: Promise<void> | undefined;
+
+  function place(key: string): string {
+    if (!keyPattern.test(key)) throw new Error(`not a storage key: ${JSON.stringify(key)}`);
+    return path.join(root, key);
+  }
+
+  return {
+    async put(key, body) {
+      const target = place(key);
+      const draft = path.join(incoming, randomUUID());
+      try {
+        await storing(mkdir(incoming, { recursive: true }));
+        swept ??= sweep(incoming);
+        await swept;
+        const bytes = await writeDraft(draft, body);
+        await storing(publish(draft, target, root));
+        return { bytes };
+      } catch (error) {
+        body.destroy();
+        await rm(draft, { force: true }).catch(() => {}); // what is left, a later sweep removes
+        throw error;
+      }
+    },
+
+    async get(key, range) {
+      const file = place(key);
+      let handle: FileHandle | undefined;
+      try {
+        handle = await open(file, 'r');
+        if (!(await handle.stat()).isFile()) throw new StorageError('NO_SUCH_OBJECT', `there is no object ${key}`);
+        return handle.createReadStream(range ?? {}); // closes the handle when it ends or is destroyed
+      } catch (error) {
+        await handle?.close();
+        throw isAbsence(error) ? new StorageError('NO_SUCH_OBJECT', `there is no object ${key}`, { cause: error }) : failure(error);
+      }
+    },
+
+    async size(key) {
+      try {
+        const found = await stat(place(key));
+        return found.isFile() ? found.size : null;
+      } catch (error) {
+        if (isAbsence(error)) return null;
+        throw failure(error);
+      }
+    },
+
+    async delete(key) {
+      try {
+        await unlink(place(key));
+      } catch (error) {
+        if (!isAbsence(error)) throw failure(error);
+      }
+    },
+  };
+}
+
+/** An error of the body itself passes through as it is: it is not the storage that failed. */
+async function writeDraft(draft: string, body: Readable): Promise<number> {
+  const handle = await storing(open(draft, 'wx', 0o600));
+  try {
+    let bytes = 0;
+    for await (const chunk of body) {
+      const buffer = typeof chunk === 'string' ? Buffer.from(chunk) : (chunk as Uint8Array); // a byte stream has no other chunks
+      for (let at = 0; at < buffer.length; ) {
+        at += (await storing(handle.write(buffer, at))).bytesWritten;
+      }
+      bytes += buffer.length;
+    }
+    await storing(handle.sync());
+    return bytes;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Durable in this order: the bytes were synced before, then the name, then the folders that lead to it. */
+async function publish(draft: string, target: string, root: string): Promise<void> {
+  const folder = path.dirname(target);
+  const made = await mkdir(folder, { recursive: true });
+  await rename(draft, target);
+  const top = made === undefined ? folder : root;
+  for (let at = folder; ; at = path.dirname(at)) {
+    const handle = await open(at, 'r');
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    if (at === top) return;
+  }
+}
+
+/** Removes what a process that was killed left half written. Others may be writing to the same folder, so only what is old. */
+async function sweep(incoming: string): Promise<void> {
+  for (const name of await storing(readdir(incoming))) {
+    const file = path.join(incoming, name);
+    const found = await stat(file).catch(() => null);
+    if (found !== null && found.mtimeMs < Date.now() - abandonedMs) await rm(file, { force: true }).catch(() => {});
+  }
+}
+
+async function storing<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw failure(error);
+  }
+}
+
+function isAbsence(error: unknown): boolean {
+  return ['ENOENT', 'ENOTDIR'].includes(codeOf(error));
+}
+
+function failure(error: unknown): unknown {
+  if (error instanceof StorageError || codeOf(error) === '') return error;
+  return ['ENOSPC', 'EDQUOT'].includes(codeOf(error))
+    ? new StorageError('STORAGE_FULL', 'the storage is full', { cause: error })
+    : new StorageError('STORAGE_UNAVAILABLE', `the storage cannot be used (${codeOf(error)})`, { cause: error });
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}

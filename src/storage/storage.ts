@@ -1,0 +1,22 @@
+// Where staged and published files are kept. One implementation a kind of place; keys are relative, with forward slashes.
+import type { Readable } from 'node:stream';
+
+export interface Storage {
+  /** Writes the whole stream under the key, durably, or leaves nothing. Rejects with StorageError. */
+  put(key: string, body: Readable): Promise<{ bytes: number }>;
+  /** A stream of the object, or of bytes `start`..`end` of it, both inclusive. Rejects with StorageError NO_SUCH_OBJECT. */
+  get(key: string, range?: { start: number; end: number }): Promise<Readable>;
+  /** Its size in bytes, or null where there is none. */
+  size(key: string): Promise<number | null>;
+  /** Deleting what is not there is no error. */
+  delete(key: string): Promise<void>;
+}
+
+export class StorageError extends Error {
+  override readonly name = 'StorageError';
+  readonly code: 'NO_SUCH_OBJECT' | 'STORAGE_FULL' | 'STORAGE_UNAVAILABLE';
+  constructor(code: StorageError['code'], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}

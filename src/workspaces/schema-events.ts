@@ -1,0 +1,21 @@
+// A workspace's log in the API.
+import { eventPage, lifecycleEvent } from '../events/schema.ts';
+import { builder, connectionCost } from '../graphql/builder.ts';
+
+const workspaceEvents = builder.connectionObject(
+  { type: lifecycleEvent, name: 'WorkspaceEventsConnection', description: 'A page of a workspace’s events.' },
+  { name: 'WorkspaceEventsConnectionEdge', description: 'An event in a page.' },
+);
+
+builder.prismaObjectField('Workspace', 'events', (t) =>
+  t.field({
+    type: workspaceEvents,
+    description: 'The log that subscriptions deliver, with the same cursors; oldest first.',
+    complexity: connectionCost,
+    args: {
+      first: t.arg.int({ description: 'How many, at most 100; 20 if not given.' }),
+      after: t.arg.string({ description: 'A cursor: only what came after it.' }),
+    },
+    resolve: ({ id }, args, context) => eventPage(context, { workspaceId: id }, args),
+  }),
+);

@@ -1,0 +1,128 @@
+// Workspaces in the API: the type, its lists, and making one.
+import { maySee, visibleWorkspaces } from '../auth/viewer.ts';
+import { ConflictError, ForbiddenError, InvalidInputError } from '../errors.ts';
+import { encodeCursor } from '../events/cursor.ts';
+import { builder, connectionCost } from '../graphql/builder.ts';
+import { viewerOf } from '../graphql/context.ts';
+import { createWorkspace } from './operations.ts';
+
+const viewerType = builder.objectRef<{ subject: string; permissions: string[] }>('Viewer').implement({
+  description: 'Whoever asks, as their token says.',
+  fields: (t) => ({
+    subject: t.exposeString('subject', { description: 'The token’s `sub`.' }),
+    permissions: t.exposeStringList('permissions', { description: 'What the token allows.' }),
+  }),
+});
+
+builder.queryField('viewer', (t) =>
+  t.field({
+    type: viewerType,
+    description: 'You.',
+    resolve: (_root, _args, context) => {
+      const { subject, permissions } = viewerOf(context);
+      return { subject, permissions: [...permissions].sort() };
+    },
+  }),
+);
+
+const exportFormat = builder.enumType('ExportFormat', {
+  description: 'How an export writes its datasets.',
+  values: {
+    CSV: { description: 'Comma-separated values, with a header.' },
+    NDJSON: { description: 'One JSON object a line.' },
+    PARQUET: { description: 'Apache Parquet.' },
+  },
+});
+
+const exportDestination = builder.objectRef<{ name: string; url: string }>('ExportDestination').implement({
+  description: 'Where a finished export is announced.',
+  fields: (t) => ({
+    name: t.exposeString('name', { description: 'Its name in the workspace.' }),
+    url: t.exposeString('url', { description: 'The webhook’s URL.' }),
+  }),
+});
+
+const exportSettings = builder.prismaObject('ExportSettings', {
+  description: 'How exports of a workspace are made. An execution copies them when it is admitted.',
+  fields: (t) => ({
+    format: t.expose('format', { type: exportFormat, description: 'The format of the data files.' }),
+    datasets: t.stringList({
+      nullable: true,
+      description: 'The datasets to export; null for all.',
+      resolve: ({ datasets }) => (Array.isArray(datasets) ? datasets.map(String) : null),
+    }),
+    retentionDays: t.exposeInt('retentionDays', { description: 'How many days a published export is kept.' }),
+    destinations: t.field({ type: [exportDestination], description: 'Where finished exports are announced.', resolve: () => [] }),
+  }),
+});
+
+export const workspaceType = builder.prismaNode('Workspace', {
+  id: { field: 'id', description: 'The global id.' },
+  findUnique: (id, context) => ({ id, AND: visibleWorkspaces(viewerOf(context)) }),
+  description: 'A tenant’s data: its datasets, and what loads and exports them.',
+  fields: (t) => ({
+    slug: t.exposeString('slug', { description: 'Its name in tokens and URLs.' }),
+    name: t.exposeString('name', { description: 'Its name for people.' }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
+    exportSettings: t.relation('exportSettings', {
+      type: exportSettings,
+      nullable: false,
+      description: 'How its exports are made.',
+      onNull: 'error',
+    }),
+    lastEventCursor: t.string({
+      description:
+        'The place of its newest event, read in the same statement as the data beside it. Follow the log from here to miss nothing.',
+      select: { id: true, log: { select: { position: true } } },
+      resolve: ({ id, log }) => encodeCursor(id, log?.position ?? 0n),
+    }),
+  }),
+});
+
+builder.queryFields((t) => ({
+  workspace: t.prismaField({
+    type: 'Workspace',
+    nullable: true,
+    description: 'A workspace by its slug; null where there is none that you may see.',
+    args: { slug: t.arg.string({ required: true, description: 'Its slug.' }) },
+    resolve: (query, _root, { slug }, context) =>
+      maySee(viewerOf(context), slug) ? context.db.prisma.workspace.findUnique({ ...query, where: { slug } }) : null,
+  }),
+  workspaces: t.prismaConnection(
+    {
+      type: 'Workspace',
+      cursor: 'id',
+      complexity: connectionCost,
+      description: 'The workspaces that you may see, oldest first.',
+      resolve: (query, _root, _args, context) =>
+        context.db.prisma.workspace.findMany({ ...query, where: visibleWorkspaces(viewerOf(context)), orderBy: { id: 'asc' } }),
+    },
+    { name: 'QueryWorkspacesConnection', description: 'A page of workspaces.' },
+    { name: 'QueryWorkspacesConnectionEdge', description: 'A workspace in a page.' },
+  ),
+}));
+
+const createWorkspaceInput = builder.inputType('CreateWorkspaceInput', {
+  description: 'What makes a workspace.',
+  fields: (t) => ({
+    slug: t.string({ required: true, description: 'Lower-case letters, digits and hyphens; 1 to 63 of them. Cannot be changed.' }),
+    name: t.string({ required: true, description: 'A name for people, at most 200 characters.' }),
+  }),
+});
+
+builder.mutationField('createWorkspace', (t) =>
+  t.prismaField({
+    type: 'Workspace',
+    description: 'Makes a workspace. Needs `workspace:admin`, and a token that names the slug.',
+    args: { input: t.arg({ type: createWorkspaceInput, required: true, description: 'What makes it.' }) },
+    errors: {
+      types: [ForbiddenError, ConflictError, InvalidInputError],
+      directResult: true,
+      union: { name: 'CreateWorkspaceResult', description: 'The workspace, or why there is none.' },
+    },
+    resolve: async (query, _root, { input }, context) => {
+      const { id } = await createWorkspace(context.db, viewerOf(context), input);
+      return context.db.prisma.workspace.findUniqueOrThrow({ ...query, where: { id } });
+    },
+  }),
+);

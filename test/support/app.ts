@@ -1,0 +1,98 @@
+// A whole Packhorse for the calling test file, on a database of its own, spoken to over HTTP and sockets as a client would.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createClient } from 'graphql-ws';
+import { afterAll } from 'vitest';
+import { WebSocket } from 'ws';
+import { issueToken } from '../../src/auth/token.ts';
+import { type Config, readConfig } from '../../src/config.ts';
+import type { Db } from '../../src/db.ts';
+import { createLog } from '../../src/log.ts';
+import { type Packhorse, startPackhorse } from '../../src/main.ts';
+import type { Target } from '../../src/runs/targets/target.ts';
+import { freshDatabase } from './database.ts';
+
+export interface Grant {
+  readonly subject?: string;
+  readonly permissions?: readonly string[];
+  readonly workspaces?: readonly string[];
+  readonly expiresInSeconds?: number;
+}
+
+export const everything = ['workspace:read', 'workspace:admin', 'data-run', 'data-run:force', 'target:*', 'data-export:execute'];
+
+export interface TestApp extends Packhorse {
+  readonly config: Config;
+  token(grant?: Grant): Promise<string>;
+  /** POSTs an operation; the answer as it came. */
+  graphql(query: string, variables?: Record<string, unknown>, token?: string | null): Promise<Answer>;
+  /** A graphql-ws client, disposed of after the file. */
+  socket(token?: string): Promise<ReturnType<typeof createClient>>;
+}
+
+export interface Answer {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: tests read what they asked for
+  readonly data: any;
+  readonly errors: readonly { message: string; extensions?: { code?: string } }[];
+}
+
+export interface AppOptions {
+  readonly env?: Record<string, string>;
+  readonly targets?: (db: Db) => readonly Target[];
+  /** False: nothing runs in the background. */
+  readonly worker?: boolean;
+}
+
+/** Fast leases and polls, so that recovery shows within a test. */
+const fast = { PACKHORSE_LEASE_MS: '1500', PACKHORSE_HEARTBEAT_MS: '500', PACKHORSE_POLL_MS: '200', PACKHORSE_CANCEL_DEADLINE_MS: '2000' };
+
+export async function startApp({ env = {}, targets, worker = true }: AppOptions = {}): Promise<TestApp> {
+  const home = mkdtempSync(path.join(tmpdir(), 'packhorse-test-'));
+  const databaseUrl = await freshDatabase();
+  afterAll(() => rmSync(home, { recursive: true, force: true }));
+  const config = readConfig({
+    PACKHORSE_HOME: home,
+    DATABASE_URL: databaseUrl,
+    PORT: '0',
+    PACKHORSE_LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'silent',
+    PACKHORSE_ROLE: worker ? 'all' : 'api',
+    ...fast,
+    ...env,
+  });
+  const running = await startPackhorse(config, createLog(config), targets);
+  afterAll(() => running.stop());
+  const token = (grant: Grant = {}) =>
+    issueToken(running.tokens, {
+      subject: grant.subject ?? 'ann',
+      permissions: grant.permissions ?? everything,
+      workspaces: grant.workspaces ?? ['*'],
+      expiresInSeconds: grant.expiresInSeconds ?? 3_600,
+    });
+  const ann = await token();
+  return {
+    ...running,
+    config,
+    token,
+    async graphql(query, variables = {}, given = ann) {
+      const response = await fetch(`${running.url}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...(given === null ? {} : { authorization: `Bearer ${given}` }) },
+        body: JSON.stringify({ query, variables }),
+      });
+      const body = (await response.json()) as Partial<Answer>;
+      return { status: response.status, data: body.data, errors: body.errors ?? [] };
+    },
+    async socket(given = ann) {
+      const client = createClient({
+        url: `${running.url.replace('http', 'ws')}/graphql`,
+        webSocketImpl: WebSocket,
+        connectionParams: { authorization: `Bearer ${given}` },
+        retryAttempts: 0,
+      });
+      afterAll(() => client.dispose());
+      return client;
+    },
+  };
+}

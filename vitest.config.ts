@@ -1,0 +1,19 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  // Vite would give our sources graphql/index.mjs while Pothos and Yoga, loaded by Node, get index.js: two realms.
+  resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
+  test: {
+    include: ['test/**/*.test.ts'],
+    exclude: ['test/gate/**', 'test/browser/**'],
+    globalSetup: ['test/support/global-setup.ts'],
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    teardownTimeout: 10_000,
+    // .ci/run counts what passed from the file.
+    reporters: process.env.CI ? ['default', 'json'] : ['default'],
+    outputFile: { json: '.cache/test-results.json' },
+  },
+});
