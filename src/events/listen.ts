@@ -43,8 +43,12 @@ export function startBell(url: string, pollMs: number, onTrouble: (error: unknow
     flag.dirty = true;
     flag.wake?.();
   };
-  const wake = (topic: Topic) => flags.get(topic)?.forEach(raise);
-  const wakeAll = () => flags.forEach((set) => set.forEach(raise));
+  const wake = (topic: Topic) => {
+    for (const flag of flags.get(topic) ?? []) raise(flag);
+  };
+  const wakeAll = () => {
+    for (const set of flags.values()) for (const flag of set) raise(flag);
+  };
 
   const connect = async (waitMs: number): Promise<void> => {
     if (closed) return;
@@ -55,7 +59,11 @@ export function startBell(url: string, pollMs: number, onTrouble: (error: unknow
       application_name: 'packhorse-bell',
     });
     next.on('error', () => {}); // 'end' follows
-    next.on('notification', ({ payload }) => payload?.split(' ').forEach((topic) => wake(topic as Topic))); // only we notify on our channel
+    const own = next as unknown as { processID: number | null }; // set by pg when connected, missing from its types
+    next.on('notification', ({ payload, processId }) => {
+      if (processId === own.processID) return; // rung here already
+      for (const topic of payload?.split(' ') ?? []) wake(topic as Topic); // only we notify on our channel
+    });
     try {
       await next.connect();
       await next.query(`LISTEN ${channel}`);
@@ -64,7 +72,10 @@ export function startBell(url: string, pollMs: number, onTrouble: (error: unknow
         if (client === next) client = undefined;
         again(50);
       });
-      if (closed) return void (await next.end());
+      if (closed) {
+        await next.end();
+        return;
+      }
       client = next;
       wakeAll();
       flush();
@@ -83,7 +94,7 @@ export function startBell(url: string, pollMs: number, onTrouble: (error: unknow
   const flush = () => {
     if (pending.size === 0 || client === undefined) return;
     const topics = [...pending].slice(0, 150); // 150 topics of 47 characters stay under the 8,000 bytes a payload may have
-    topics.forEach((topic) => pending.delete(topic));
+    for (const topic of topics) pending.delete(topic);
     sending = client.query('SELECT pg_notify($1, $2)', [channel, topics.join(' ')]).catch(() => {});
     relay = setTimeout(() => {
       relay = undefined;

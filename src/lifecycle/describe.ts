@@ -1,9 +1,37 @@
 // What is printed from a lifecycle's table: enum descriptions, the diagram and tables of the docs, the trigger, the table's own faults.
-import { entries, type Lifecycle } from './lifecycle.ts';
+import { entries, type State } from './lifecycle.ts';
 
-// Only the parts that are described; any lifecycle fits.
-// biome-ignore lint/suspicious/noExplicitAny: the row's type is irrelevant here and stands in a contravariant place
-type Table<S extends string = string> = Lifecycle<S, string, string, any>;
+/** The parts of a lifecycle that are described, whatever its row: any table fits. */
+interface Table {
+  readonly name: string;
+  readonly states: Readonly<Record<string, State>>;
+  readonly transitions: Readonly<
+    Record<
+      string,
+      {
+        readonly says: string;
+        readonly from: readonly string[] | null;
+        readonly to: string;
+        readonly who: string;
+        readonly guard: string;
+        readonly effects: readonly string[];
+        readonly needs?: object;
+      }
+    >
+  >;
+  readonly commands: Readonly<
+    Record<
+      string,
+      {
+        readonly says: string;
+        readonly permission: string;
+        readonly in: Readonly<Partial<Record<string, string | null>>>;
+        readonly needs?: object;
+      }
+    >
+  >;
+  readonly refused: readonly { readonly from: string; readonly to: string; readonly why: string }[];
+}
 
 /** Enum values with their descriptions, in the shape Pothos takes. */
 export function enumValues<K extends string>(rows: Readonly<Record<K, { readonly says: string }>>): { [P in K]: { description: string } } {

@@ -102,7 +102,15 @@ function referenceRules(staged: Staged): Rule[] {
     if (fields.length < 2) return [];
     const parts = fields.map((name) => texts.get(name) ?? 'NULL::text').join(', ');
     const says = `is only partly filled: a reference needs all of ${fields.join(', ')}, or none`;
-    return [{ code: 'PARTIAL_REFERENCE', field: fields[0] ?? null, says, bad: `num_nulls(${parts}) BETWEEN 1 AND ${fields.length - 1}`, value: 'NULL::text' }];
+    return [
+      {
+        code: 'PARTIAL_REFERENCE',
+        field: fields[0] ?? null,
+        says,
+        bad: `num_nulls(${parts}) BETWEEN 1 AND ${fields.length - 1}`,
+        value: 'NULL::text',
+      },
+    ];
   });
 }
 
@@ -111,7 +119,9 @@ async function refuseUnsoundConstraints(client: pg.ClientBase, staged: Staged): 
   const values = fieldsOf(staged).flatMap(({ field }) => {
     const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = field.constraints;
     const stated = [minimum, maximum, exclusiveMinimum, exclusiveMaximum, ...(field.constraints.enum ?? [])];
-    return stated.filter((value) => value !== undefined).map((value) => ({ name: field.name, value, valid: lexical(field, literal(value)).valid }));
+    return stated
+      .filter((value) => value !== undefined)
+      .map((value) => ({ name: field.name, value, valid: lexical(field, literal(value)).valid }));
   });
   const doubtful = values.filter(({ valid }) => valid !== null);
   if (doubtful.length === 0) return;
@@ -120,11 +130,23 @@ async function refuseUnsoundConstraints(client: pg.ClientBase, staged: Staged): 
   );
   const bad = doubtful[rows[0]?.at ?? -1];
   if (bad === undefined) return;
-  throw new LoadFailure('INVALID_CONSTRAINT', 'checking', `A constraint of "${bad.name}" is not a value of its type: ${bad.value}`, staged.rows, 'package');
+  throw new LoadFailure(
+    'INVALID_CONSTRAINT',
+    'checking',
+    `A constraint of "${bad.name}" is not a value of its type: ${bad.value}`,
+    staged.rows,
+    'package',
+  );
 }
 
 const unsupported = (field: Field, rows: number, why: string) =>
-  new LoadFailure('PATTERN_NOT_SUPPORTED', 'checking', `The pattern of "${field.name}" ${why}: ${field.constraints.pattern ?? ''}`, rows, 'package');
+  new LoadFailure(
+    'PATTERN_NOT_SUPPORTED',
+    'checking',
+    `The pattern of "${field.name}" ${why}: ${field.constraints.pattern ?? ''}`,
+    rows,
+    'package',
+  );
 
 async function patternRules(client: pg.ClientBase, staged: Staged): Promise<Rule[]> {
   const rules: Rule[] = [];
@@ -141,7 +163,8 @@ async function patternRules(client: pg.ClientBase, staged: Staged): Promise<Rule
     await client.query(`SET statement_timeout = ${patternTimeoutMs}`);
     try {
       const { rows } = await client.query<{ found: boolean }>(`SELECT EXISTS (SELECT 1 FROM stage WHERE ${bad}) AS found`);
-      if (rows[0]?.found) rules.push({ code: 'PATTERN', field: field.name, says: `does not match the pattern ${pattern}`, bad, value: text });
+      if (rows[0]?.found)
+        rules.push({ code: 'PATTERN', field: field.name, says: `does not match the pattern ${pattern}`, bad, value: text });
     } catch (error) {
       throw sqlState(error) === '57014' ? unsupported(field, staged.rows, `took longer than ${patternTimeoutMs / 1_000} s`) : error;
     } finally {
@@ -152,7 +175,14 @@ async function patternRules(client: pg.ClientBase, staged: Staged): Promise<Rule
 }
 
 /** A key within the file: the second and every later row with the same value is at fault. */
-async function duplicateFaults(client: pg.ClientBase, staged: Staged, rules: Rule[], fields: readonly string[], primary: boolean, unsound: boolean): Promise<void> {
+async function duplicateFaults(
+  client: pg.ClientBase,
+  staged: Staged,
+  rules: Rule[],
+  fields: readonly string[],
+  primary: boolean,
+  unsound: boolean,
+): Promise<void> {
   const parts = fieldsOf(staged).filter(({ field }) => fields.includes(field.name));
   const keys = parts.map(({ field, text }) => (unsound ? safelyTyped(field, text) : lexical(field, text).typed));
   const whole = parts.map(({ text }) => `${text} IS NOT NULL`).join(' AND ');
@@ -173,7 +203,10 @@ async function duplicateFaults(client: pg.ClientBase, staged: Staged, rules: Rul
 
 /** What must be unique besides the primary key. */
 export function uniqueFieldSets({ schema }: Staged): (readonly string[])[] {
-  const stated = [...schema.uniqueKeys, ...schema.fields.filter(({ constraints }) => constraints.unique === true).map(({ name }) => [name])];
+  const stated = [
+    ...schema.uniqueKeys,
+    ...schema.fields.filter(({ constraints }) => constraints.unique === true).map(({ name }) => [name]),
+  ];
   const seen = new Set([[...schema.primaryKey].sort().join('\0')]);
   return stated.filter((fields) => {
     const key = [...fields].sort().join('\0');
@@ -184,14 +217,21 @@ export function uniqueFieldSets({ schema }: Staged): (readonly string[])[] {
 export async function checkRows(client: pg.ClientBase, staged: Staged): Promise<Faults> {
   await client.query('DROP TABLE IF EXISTS pg_temp.fault; CREATE TEMP TABLE fault (n bigint, rule int, value text)');
   await refuseUnsoundConstraints(client, staged);
-  const rules = [...fieldsOf(staged).flatMap((checked) => fieldRules(checked, staged)), ...referenceRules(staged), ...(await patternRules(client, staged))];
+  const rules = [
+    ...fieldsOf(staged).flatMap((checked) => fieldRules(checked, staged)),
+    ...referenceRules(staged),
+    ...(await patternRules(client, staged)),
+  ];
   let unsound = false;
   if (rules.length > 0) {
-    const any = (conditions: readonly string[]) => (conditions.length === 0 ? 'false' : conditions.map((condition) => `(${condition})`).join(' OR '));
+    const any = (conditions: readonly string[]) =>
+      conditions.length === 0 ? 'false' : conditions.map((condition) => `(${condition})`).join(' OR ');
     const types = any(rules.filter(({ badTyped }) => badTyped === undefined).map(({ bad }) => bad));
     const rest = any(rules.flatMap(({ badTyped }) => badTyped ?? []));
     // CASE keeps the order: no cast before its check, and no check twice.
-    const { rows } = await client.query<{ found: boolean }>(`SELECT EXISTS (SELECT 1 FROM stage WHERE CASE WHEN ${types} THEN true ELSE ${rest} END) AS found`);
+    const { rows } = await client.query<{ found: boolean }>(
+      `SELECT EXISTS (SELECT 1 FROM stage WHERE CASE WHEN ${types} THEN true ELSE ${rest} END) AS found`,
+    );
     unsound = rows[0]?.found ?? false;
   }
   if (unsound) {
@@ -218,7 +258,9 @@ export async function checkKeys(client: pg.ClientBase, staged: Staged): Promise<
 }
 
 export async function collectFaults(client: pg.ClientBase, rules: readonly Pick<Rule, 'code' | 'field' | 'says'>[]): Promise<Faults> {
-  const { rows: counts } = await client.query<{ count: string; rows: string }>('SELECT count(*) AS count, count(DISTINCT n) AS rows FROM fault');
+  const { rows: counts } = await client.query<{ count: string; rows: string }>(
+    'SELECT count(*) AS count, count(DISTINCT n) AS rows FROM fault',
+  );
   const count = Number(counts[0]?.count ?? 0);
   if (count === 0) return { count: 0, rows: 0, first: [] };
   const { rows } = await client.query<{ n: string; rule: number; value: string | null }>(
@@ -228,7 +270,14 @@ export async function collectFaults(client: pg.ClientBase, rules: readonly Pick<
     const rule = rules[at];
     if (rule === undefined) return [];
     const subject = rule.field === null ? `Row ${n}` : `Row ${n}: "${rule.field}"`;
-    return [{ row: Number(n), field: rule.field, code: rule.code, message: `${subject} ${rule.says}${value === null ? '' : `: ${JSON.stringify(value)}`}.` }];
+    return [
+      {
+        row: Number(n),
+        field: rule.field,
+        code: rule.code,
+        message: `${subject} ${rule.says}${value === null ? '' : `: ${JSON.stringify(value)}`}.`,
+      },
+    ];
   });
   return { count, rows: Number(counts[0]?.rows ?? 0), first };
 }

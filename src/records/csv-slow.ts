@@ -7,7 +7,7 @@ import type { ByteReader } from './bytes.ts';
 import { recordBytesLimit } from './csv-guard.ts';
 import { type Matched, matchHeader, matchPositions } from './header.ts';
 import type { RowError } from './outcome.ts';
-import { addRowFault, type ReadFaults, noReadFaults, unreadable } from './reading.ts';
+import { addRowFault, noReadFaults, type ReadFaults, unreadable } from './reading.ts';
 import { copyInto, createStage, stagedColumn } from './stage.ts';
 
 const batchChars = 1 << 18;
@@ -36,7 +36,11 @@ async function* checked(bytes: AsyncIterable<Buffer>, rowsRead: () => number): A
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   let before = 0;
   const refuse = (length: number) =>
-    unreadable('INVALID_ENCODING', `The file is not UTF-8: there is an invalid sequence between bytes ${before + 1} and ${before + length}.`, rowsRead());
+    unreadable(
+      'INVALID_ENCODING',
+      `The file is not UTF-8: there is an invalid sequence between bytes ${before + 1} and ${before + length}.`,
+      rowsRead(),
+    );
   for await (const chunk of bytes) {
     try {
       decoder.decode(chunk, { stream: true });
@@ -54,7 +58,10 @@ async function* checked(bytes: AsyncIterable<Buffer>, rowsRead: () => number): A
 }
 
 /** The first record, and the bytes it took to see it: they are read again with the rest, once it is known how wide the file is. */
-async function readAhead(reader: ByteReader, dialect: CsvDialect): Promise<{ record: readonly string[] | null; blankAbove: number; seen: Buffer }> {
+async function readAhead(
+  reader: ByteReader,
+  dialect: CsvDialect,
+): Promise<{ record: readonly string[] | null; blankAbove: number; seen: Buffer }> {
   const seen: Buffer[] = [];
   const found: { record: readonly string[] | null; blankAbove: number; error: unknown } = { record: null, blankAbove: 0, error: undefined };
   const parser = parse({

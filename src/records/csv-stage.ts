@@ -50,7 +50,8 @@ export async function readCsvFast(
   if (!isUtf8(first)) throw new GuardObjection('not UTF-8');
   const text = first.toString();
   const [record] = parse(text, { delimiter, quote, record_delimiter: ['\r\n', '\n', '\r'], relax_column_count: true });
-  if (record === undefined && (dialect.header || schema === null)) throw unreadable('EMPTY_FILE', 'The file is empty; a header was expected.');
+  if (record === undefined && (dialect.header || schema === null))
+    throw unreadable('EMPTY_FILE', 'The file is empty; a header was expected.');
   const matched = dialect.header ? matchHeader(record ?? [], schema) : matchPositions(schema, record?.length ?? 0);
   await createStage(client, matched.width);
   const guard = csvGuard({ delimiter: delimiter.charCodeAt(0), quote: quote.charCodeAt(0) }, matched.width > 1);

@@ -25,7 +25,12 @@ export interface DatasetRow {
   readonly rowCount: string;
 }
 
-export async function findDataset(client: pg.ClientBase, workspaceId: string, name: string, lock: '' | 'FOR UPDATE'): Promise<DatasetRow | undefined> {
+export async function findDataset(
+  client: pg.ClientBase,
+  workspaceId: string,
+  name: string,
+  lock: '' | 'FOR UPDATE',
+): Promise<DatasetRow | undefined> {
   const { rows } = await client.query<DatasetRow>(
     `SELECT id, table_name AS table, schema, columns, row_count AS "rowCount" FROM dataset WHERE workspace_id = $1 AND name = $2 ${lock}`,
     [workspaceId, name],
@@ -59,7 +64,11 @@ const inferred = (schema: TableSchema) => ({ fields: schema.fields.map(({ name, 
 
 function refuseConflict(dataset: string, before: DatasetRow, schema: TableSchema, current: readonly DatasetColumn[]): void {
   const conflict = (what: string) =>
-    new LoadFailure('SCHEMA_CONFLICT', 'checking', `"${dataset}" has rows that were loaded with another schema: ${what}. Reset them, or load under another name.`);
+    new LoadFailure(
+      'SCHEMA_CONFLICT',
+      'checking',
+      `"${dataset}" has rows that were loaded with another schema: ${what}. Reset them, or load under another name.`,
+    );
   const keyBefore = primaryKeyOf(before.schema);
   if (keyBefore.join('\0') !== schema.primaryKey.join('\0')) {
     const say = (key: readonly string[]) => (key.length === 0 ? 'none' : key.join(', '));
@@ -89,13 +98,18 @@ function planColumns(schema: TableSchema, before: readonly DatasetColumn[], load
     added.push(fresh);
     return fresh;
   });
-  if (last > columnLimit) throw new LoadFailure('TOO_MANY_COLUMNS', 'writing', `The dataset has had ${last} columns; at most ${columnLimit} can be kept.`);
+  if (last > columnLimit)
+    throw new LoadFailure('TOO_MANY_COLUMNS', 'writing', `The dataset has had ${last} columns; at most ${columnLimit} can be kept.`);
   const leaving = [...kept.values()].map((column) => ({ ...column, until: loadId }));
   const gone = before.filter((column) => column.until !== undefined);
   return { columns, added, retired: [...leaving, ...gone] };
 }
 
-export function uniqueKeysOf(columns: readonly DatasetColumn[], primaryKey: readonly string[], others: readonly (readonly string[])[]): UniqueKey[] {
+export function uniqueKeysOf(
+  columns: readonly DatasetColumn[],
+  primaryKey: readonly string[],
+  others: readonly (readonly string[])[],
+): UniqueKey[] {
   const physical = (fields: readonly string[]) => fields.map((field) => columns.find(({ name }) => name === field)?.column ?? 'row_id');
   return [
     { primary: true, columns: primaryKey.length > 0 ? physical(primaryKey) : ['row_id'] },
@@ -121,7 +135,9 @@ export async function prepareDataset(
   const isNew = row.id === id;
   let occupied = false;
   if (!isNew) {
-    const { rows } = await client.query<{ occupied: boolean }>(`SELECT EXISTS (SELECT 1 FROM ${qualified(row.table)} WHERE ${live}) AS occupied`);
+    const { rows } = await client.query<{ occupied: boolean }>(
+      `SELECT EXISTS (SELECT 1 FROM ${qualified(row.table)} WHERE ${live}) AS occupied`,
+    );
     occupied = rows[0]?.occupied ?? false;
     if (occupied) refuseConflict(plan.name, row, schema, currentColumns(row.columns));
   }
@@ -140,7 +156,11 @@ export async function prepareDataset(
   if (occupied) {
     await alignIndexes(client, row.table, keys).catch((error: unknown) => {
       if (sqlState(error) !== '23505') throw error;
-      throw new LoadFailure('SCHEMA_CONFLICT', 'checking', `Rows of "${plan.name}" that are already there break a key the schema now states.`);
+      throw new LoadFailure(
+        'SCHEMA_CONFLICT',
+        'checking',
+        `Rows of "${plan.name}" that are already there break a key the schema now states.`,
+      );
     });
   }
   return {

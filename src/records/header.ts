@@ -1,8 +1,8 @@
 // A file's header against the schema, as `fieldsMatch` says. Positions in messages count from 1.
 import type { Field, TableSchema } from '../packages/plan.ts';
 import { unreadable } from './reading.ts';
-import { columnLimit, literal } from './table.ts';
 import { stagedColumn, stagedColumnsLimit } from './stage.ts';
+import { columnLimit, literal } from './table.ts';
 
 export interface Matched {
   readonly schema: TableSchema;
@@ -63,9 +63,13 @@ function mismatch(schema: TableSchema, header: readonly string[]): string | null
     case 'equal':
       return hint === '' ? null : `Expected the columns ${shown(expected)} in any order; found ${shown(header)} (${hint}).`;
     case 'subset':
-      return missing.length === 0 ? null : `Expected at least the columns ${shown(expected)}; found ${shown(header)} (missing: ${shown(missing)}).`;
+      return missing.length === 0
+        ? null
+        : `Expected at least the columns ${shown(expected)}; found ${shown(header)} (missing: ${shown(missing)}).`;
     case 'superset':
-      return extra.length === 0 ? null : `Expected no columns but ${shown(expected)}; found ${shown(header)} (not in the schema: ${shown(extra)}).`;
+      return extra.length === 0
+        ? null
+        : `Expected no columns but ${shown(expected)}; found ${shown(header)} (not in the schema: ${shown(extra)}).`;
     case 'partial':
       return missing.length < expected.length ? null : `Expected at least one of the columns ${shown(expected)}; found ${shown(header)}.`;
   }
@@ -106,5 +110,7 @@ export function csvText(field: Field, position: number | null, schema: TableSche
   const missing = field.missingValues ?? schema.missingValues;
   const [only] = missing;
   if (only === undefined) return column;
-  return missing.length === 1 ? `nullif(${column}, ${literal(only)})` : `CASE WHEN ${column} NOT IN (${missing.map(literal).join(', ')}) THEN ${column} END`;
+  return missing.length === 1
+    ? `nullif(${column}, ${literal(only)})`
+    : `CASE WHEN ${column} NOT IN (${missing.map(literal).join(', ')}) THEN ${column} END`;
 }

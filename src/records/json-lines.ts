@@ -121,7 +121,10 @@ export async function* arrayElements(bytes: AsyncIterable<Buffer>): AsyncGenerat
         } else if (state === 'end') {
           throw malformed(element, 'something follows the array');
         } else {
-          throw malformed(state === 'after' ? element : element + 1, state === 'after' ? 'expected a comma or the end' : 'a row must be an object or an array');
+          throw malformed(
+            state === 'after' ? element : element + 1,
+            state === 'after' ? 'expected a comma or the end' : 'a row must be an object or an array',
+          );
         }
       }
     }

@@ -1,10 +1,10 @@
 // JSON into the stage: each element is copied into `stage_doc` as jsonb (numbers keep their digits), then taken apart by SQL.
 import type pg from 'pg';
 import type { Field, TableSchema } from '../packages/plan.ts';
-import type { RowError } from './outcome.ts';
 import { byteReader, type FileSource, fileBytes } from './bytes.ts';
 import { inferredSchema, type Matched, matchHeader, matchPositions } from './header.ts';
 import { arrayElements, ndjsonLines } from './json-lines.ts';
+import type { RowError } from './outcome.ts';
 import { firstErrorsLimit, noReadFaults, type ReadFaults, rowLimit, sqlState, unreadable } from './reading.ts';
 import { copyInto, createStage, type Staged, stagedColumn } from './stage.ts';
 import { literal } from './table.ts';
@@ -64,10 +64,14 @@ function malformed(error: unknown): unknown {
   if (!(error instanceof Error) || state === undefined) return error;
   if (state === '22021') return unreadable('INVALID_ENCODING', `The file is not UTF-8: ${error.message}.`);
   if (!state.startsWith('22') && state !== '54001') return error;
-  const line = 'where' in error && typeof error.where === 'string' ? /line (\d+)/.exec(error.where)?.[1] : undefined;
+  const line = 'where' in error && typeof error.where === 'string' ? /^COPY stage_doc, line (\d+)/m.exec(error.where)?.[1] : undefined;
   const detail = 'detail' in error && typeof error.detail === 'string' ? ` (${error.detail.replace(/\.$/, '')})` : '';
   const place = line === undefined ? '' : ` at element ${line}`;
-  return unreadable('MALFORMED_JSON', `The JSON is malformed${place}: ${error.message}${detail}.`, line === undefined ? 0 : Number(line) - 1);
+  return unreadable(
+    'MALFORMED_JSON',
+    `The JSON is malformed${place}: ${error.message}${detail}.`,
+    line === undefined ? 0 : Number(line) - 1,
+  );
 }
 
 const acceptedKinds: Record<Field['type'], readonly string[]> = {
@@ -127,12 +131,17 @@ async function shapeOf(client: pg.ClientBase, schema: TableSchema | null, header
     // An object names its own values, so a key the schema does not know can shift nothing: it is ignored, and an absent key is null.
     const names = schema === null ? await objectKeys(client) : schema.fields.map((field) => field.name);
     const used = schema ?? inferredSchema(names);
-    return { kind: 'object', matched: { schema: used, positions: used.fields.map((_, index) => index), width: used.fields.length }, headers: 0 };
+    return {
+      kind: 'object',
+      matched: { schema: used, positions: used.fields.map((_, index) => index), width: used.fields.length },
+      headers: 0,
+    };
   }
   if (!header) return { kind: 'array', matched: matchPositions(schema, first.width ?? 0), headers: 0 };
   const cells: unknown = JSON.parse(first.header ?? '[]');
   const names = Array.isArray(cells) ? cells.filter((cell) => typeof cell === 'string') : [];
-  if (names.length !== first.width) throw unreadable('HEADER_MISMATCH', 'The first array is the header, and not all of its elements are strings.');
+  if (names.length !== first.width)
+    throw unreadable('HEADER_MISMATCH', 'The first array is the header, and not all of its elements are strings.');
   return { kind: 'array', matched: matchHeader(names, schema), headers: 1 };
 }
 
@@ -188,7 +197,9 @@ export async function stageJson(
   const texts = places.map(({ field, value, text }) => fieldText(field, value, text, schema, kindsOf(field)));
   const wrong = places.flatMap(({ field, value }, index) => {
     const accepted = ['null', ...kindsOf(field)];
-    return accepted.length > 5 ? [] : [`CASE WHEN jsonb_typeof(${value}) NOT IN (${accepted.map(literal).join(', ')}) THEN ${index + 1} END`];
+    return accepted.length > 5
+      ? []
+      : [`CASE WHEN jsonb_typeof(${value}) NOT IN (${accepted.map(literal).join(', ')}) THEN ${index + 1} END`];
   });
   const wrongSql = wrong.length === 0 ? 'NULL' : `nullif(array_remove(ARRAY[${wrong.join(', ')}]::int2[], NULL), '{}')`;
   const columns = schema.fields.map((_, index) => stagedColumn(index));

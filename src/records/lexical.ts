@@ -45,7 +45,8 @@ function numeric(field: Field, text: string): Lexical {
   const digits = field.groupChar === '' ? '[0-9]+' : `[0-9]+(?:${escaped(field.groupChar)}[0-9]+)*`;
   const ungrouped = field.groupChar === '' ? `(${number})` : `replace(${number}, ${literal(field.groupChar)}, '')`;
   const short = `octet_length(${number}) <= ${numberLengthLimit}`;
-  if (field.type === 'integer') return { valid: `(${matches(`(${number})`, `[+-]?${digits}`)} AND ${short})`, typed: `${ungrouped}::numeric` };
+  if (field.type === 'integer')
+    return { valid: `(${matches(`(${number})`, `[+-]?${digits}`)} AND ${short})`, typed: `${ungrouped}::numeric` };
   const point = escaped(field.decimalChar);
   const whole = `(?:[+-]?(?:${digits}(?:${point}[0-9]*)?|${point}[0-9]+)(?:[eE][+-]?0*[0-9]{1,3})?|NaN|-?INF)`;
   const pointed = field.decimalChar === '.' ? ungrouped : `replace(${ungrouped}, ${literal(field.decimalChar)}, '.')`;
@@ -86,7 +87,10 @@ export function lexical(field: Field, text: string): Lexical {
       return numeric(field, text);
     case 'boolean': {
       const among = (values: readonly string[]) => (values.length === 0 ? 'false' : `${text} IN (${values.map(literal).join(', ')})`);
-      return { valid: among([...field.trueValues, ...field.falseValues]), typed: `CASE WHEN ${text} IS NOT NULL THEN ${among(field.trueValues)} END` };
+      return {
+        valid: among([...field.trueValues, ...field.falseValues]),
+        typed: `CASE WHEN ${text} IS NOT NULL THEN ${among(field.trueValues)} END`,
+      };
     }
     case 'date':
       return { valid: isDate(text), typed: `${text}::date` };

@@ -36,7 +36,8 @@ export interface RowPage {
 
 const defaultPage = 50;
 
-const invalidCursor = (side: 'after' | 'before') => new InvalidInputError(side, `The cursor given for "${side}" is none of this list.`, 'CURSOR_INVALID');
+const invalidCursor = (side: 'after' | 'before') =>
+  new InvalidInputError(side, `The cursor given for "${side}" is none of this list.`, 'CURSOR_INVALID');
 
 function keyOf(cursor: string, side: 'after' | 'before', parts: number): string[] {
   let key: unknown;
@@ -45,7 +46,11 @@ function keyOf(cursor: string, side: 'after' | 'before', parts: number): string[
   } catch {
     throw invalidCursor(side);
   }
-  if (!Array.isArray(key) || key.length !== parts || !key.every((part): part is string => typeof part === 'string' && !part.includes('\0'))) {
+  if (
+    !Array.isArray(key) ||
+    key.length !== parts ||
+    !key.every((part): part is string => typeof part === 'string' && !part.includes('\0'))
+  ) {
     throw invalidCursor(side);
   }
   return key;
@@ -74,7 +79,8 @@ export async function readRows(pool: pg.Pool, dataset: ReadableDataset, page: Pa
   const columns = currentColumns(dataset.columns);
   const keyColumns = dataset.primaryKey.flatMap((name) => columns.find((column) => column.name === name) ?? []);
   const keyed = keyColumns.length > 0;
-  const order = keyed ? keyColumns.map(({ column }) => column) : ['row_id'];
+  // Qualified: a bare name in ORDER BY would mean the column of the result, which is text.
+  const order = keyed ? keyColumns.map(({ column }) => `t.${column}`) : ['t.row_id'];
   const types = keyed ? keyColumns.map(({ type }) => physicalType(type).split(' ', 1)[0] ?? 'text') : ['bigint'];
   const backward = typeof page.last === 'number' && typeof page.first !== 'number';
   const size = (backward ? page.last : page.first) ?? defaultPage;
@@ -88,12 +94,12 @@ export async function readRows(pool: pg.Pool, dataset: ReadableDataset, page: Pa
     });
     return `(${order.join(', ')}) ${operator} (${parts.join(', ')})`;
   };
-  const table = qualified(dataset.table);
+  const table = `${qualified(dataset.table)} t`;
   const conditions = [`${live}`, beside('after', '>'), beside('before', '<')].filter((condition) => condition !== null);
   const bound = parameters.length;
   // What lies on the far side of the cursor we came from.
   const behind = backward ? beside('before', '>=') : beside('after', '<=');
-  const list = [...order, ...columns.map(({ column }) => column)].map((column) => `${column}::text`).join(', ');
+  const list = [...order, ...columns.map(({ column }) => `t.${column}`)].map((column) => `${column}::text`).join(', ');
   const sort = order.map((column) => `${column}${backward ? ' DESC' : ''}`).join(', ');
   const text = `SELECT ${list} FROM ${table} WHERE ${conditions.join(' AND ')} ORDER BY ${sort} LIMIT ${size + 1}`;
   try {
@@ -102,15 +108,24 @@ export async function readRows(pool: pg.Pool, dataset: ReadableDataset, page: Pa
     if (behind !== null) {
       const farSide = parameters.slice(bound);
       const condition = behind.replaceAll(/\$(\d+)/g, (_, number: string) => `$${Number(number) - bound}`);
-      const found = await pool.query<{ more: boolean }>(`SELECT EXISTS (SELECT 1 FROM ${table} WHERE ${live} AND ${condition}) AS more`, farSide);
+      const found = await pool.query<{ more: boolean }>(
+        `SELECT EXISTS (SELECT 1 FROM ${table} WHERE ${live} AND ${condition}) AS more`,
+        farSide,
+      );
       more = found.rows[0]?.more ?? false;
     }
     const taken = rows.slice(0, size);
     if (backward) taken.reverse();
     const read = taken.map((cells): DatasetRowRead => {
       const key = cells.slice(0, order.length).map(String);
-      const values = Object.fromEntries(columns.map(({ name, type }, index) => [name, jsonReady(type, cells[order.length + index] ?? null)]));
-      return { cursor: Buffer.from(JSON.stringify(key)).toString('base64url'), key: key.length === 1 ? String(key[0]) : JSON.stringify(key), values };
+      const values = Object.fromEntries(
+        columns.map(({ name, type }, index) => [name, jsonReady(type, cells[order.length + index] ?? null)]),
+      );
+      return {
+        cursor: Buffer.from(JSON.stringify(key)).toString('base64url'),
+        key: key.length === 1 ? String(key[0]) : JSON.stringify(key),
+        values,
+      };
     });
     const further = rows.length > size;
     return { rows: read, hasNextPage: backward ? more : further, hasPreviousPage: backward ? further : more };

@@ -1,7 +1,7 @@
 // Foreign keys against the live rows of other datasets as they are committed now, and of the dataset itself as it will be.
 import type pg from 'pg';
 import type { FieldType, ForeignKey } from '../packages/plan.ts';
-import { type Faults, collectFaults, type Rule } from './checks.ts';
+import { collectFaults, type Faults, type Rule } from './checks.ts';
 import { findDataset, type Prepared } from './dataset-row.ts';
 import { lexical } from './lexical.ts';
 import type { Blocker } from './outcome.ts';
@@ -46,7 +46,10 @@ function liveMatch(staged: Staged, key: ForeignKey, table: string, columns: read
   const parts = key.reference.fields.map((name, index) => {
     const column = columns.find((candidate) => candidate.name === name);
     if (column === undefined) return null;
-    return equal({ type: typedField(staged, key.fields[index] ?? '').type, value: `s.a${index + 1}` }, { type: column.type, value: `t.${column.column}` });
+    return equal(
+      { type: typedField(staged, key.fields[index] ?? '').type, value: `s.a${index + 1}` },
+      { type: column.type, value: `t.${column.column}` },
+    );
   });
   return parts.includes(null) ? null : `SELECT 1 FROM ${qualified(table)} t WHERE t.${live} AND ${parts.join(' AND ')}`;
 }
@@ -55,7 +58,10 @@ function selfMissing(staged: Staged, key: ForeignKey, prepared: Prepared): strin
   const targets = key.reference.fields;
   const inFile = key.fields.map((name, index) => {
     const target = targets[index] ?? '';
-    return equal({ type: typedField(staged, name).type, value: `s.a${index + 1}` }, { type: typedField(staged, target).type, value: `k.b${index + 1}` });
+    return equal(
+      { type: typedField(staged, name).type, value: `s.a${index + 1}` },
+      { type: typedField(staged, target).type, value: `k.b${index + 1}` },
+    );
   });
   const file = `NOT EXISTS (SELECT 1 FROM ${stageOf(staged, targets, 'b')} k WHERE ${inFile.join(' AND ')} AND ${notHeld('k')})`;
   const { primaryKey } = staged.schema;
@@ -69,11 +75,19 @@ function selfMissing(staged: Staged, key: ForeignKey, prepared: Prepared): strin
     const column = prepared.columns.find((candidate) => candidate.name === name);
     return `r.p${index + 1} = t.${column?.column ?? 'row_id'}`;
   });
-  const stays = samePlace ? '' : ` AND NOT EXISTS (SELECT 1 FROM ${stageOf(staged, primaryKey, 'p')} r WHERE ${replaced.join(' AND ')} AND ${notHeld('r')})`;
+  const stays = samePlace
+    ? ''
+    : ` AND NOT EXISTS (SELECT 1 FROM ${stageOf(staged, primaryKey, 'p')} r WHERE ${replaced.join(' AND ')} AND ${notHeld('r')})`;
   return `${file} AND NOT EXISTS (${match}${stays})`;
 }
 
-async function checksFor(client: pg.ClientBase, workspaceId: string, dataset: string, staged: Staged, prepared: Prepared): Promise<Check[]> {
+async function checksFor(
+  client: pg.ClientBase,
+  workspaceId: string,
+  dataset: string,
+  staged: Staged,
+  prepared: Prepared,
+): Promise<Check[]> {
   const checks: Check[] = [];
   for (const [index, key] of staged.schema.foreignKeys.entries()) {
     const self = key.reference.resource === dataset;
@@ -92,8 +106,7 @@ const whole = (key: ForeignKey) => key.fields.map((_, index) => `s.a${index + 1}
 const shownKey = (key: ForeignKey) =>
   key.fields.length === 1 ? 's.a1::text' : `jsonb_build_array(${key.fields.map((_, index) => `s.a${index + 1}`).join(', ')})::text`;
 
-const says = (key: ForeignKey) =>
-  `refers to ${key.reference.resource} (${key.reference.fields.join(', ')}), where there is no such row`;
+const says = (key: ForeignKey) => `refers to ${key.reference.resource} (${key.reference.fields.join(', ')}), where there is no such row`;
 
 async function hold(client: pg.ClientBase, staged: Staged, check: Check, only: string): Promise<number> {
   const { rowCount } = await client.query(
@@ -104,7 +117,13 @@ async function hold(client: pg.ClientBase, staged: Staged, check: Check, only: s
 }
 
 /** Holds back rows whose references are missing: in `held`, with the rows that lose their target by that. Returns the blockers. */
-export async function holdBack(client: pg.ClientBase, workspaceId: string, dataset: string, staged: Staged, prepared: Prepared): Promise<Blocker[]> {
+export async function holdBack(
+  client: pg.ClientBase,
+  workspaceId: string,
+  dataset: string,
+  staged: Staged,
+  prepared: Prepared,
+): Promise<Blocker[]> {
   const checks = await checksFor(client, workspaceId, dataset, staged, prepared);
   let found = 0;
   for (const check of checks) if (!check.self) found += await hold(client, staged, check, '');
@@ -114,7 +133,8 @@ export async function holdBack(client: pg.ClientBase, workspaceId: string, datas
   for (let more = selves.length > 0; more; ) {
     await client.query('ANALYZE held');
     let round = 0;
-    for (const check of selves) round += await hold(client, staged, check, ` AND NOT EXISTS (SELECT 1 FROM held h WHERE h.n = s.n AND h.fk = ${check.index})`);
+    for (const check of selves)
+      round += await hold(client, staged, check, ` AND NOT EXISTS (SELECT 1 FROM held h WHERE h.n = s.n AND h.fk = ${check.index})`);
     found += round;
     more = round > 0;
   }
@@ -123,7 +143,7 @@ export async function holdBack(client: pg.ClientBase, workspaceId: string, datas
   const blockers: Blocker[] = [];
   for (const { key, index } of checks) {
     const { rows } = await client.query<{ count: string; samples: string[] | null }>(
-      `SELECT count(*) AS count, (SELECT array_agg(key ORDER BY key) FROM (SELECT DISTINCT key FROM held WHERE fk = $1 ORDER BY key LIMIT ${sampleLimit}) AS some) AS samples FROM held WHERE fk = $1`,
+      `SELECT count(*) AS count, (SELECT array_agg(key ORDER BY key) FROM (SELECT DISTINCT key FROM held WHERE fk = $1 ORDER BY key LIMIT ${sampleLimit}) AS sample) AS samples FROM held WHERE fk = $1`,
       [index],
     );
     const count = Number(rows[0]?.count ?? 0);
@@ -141,19 +161,32 @@ export async function holdBack(client: pg.ClientBase, workspaceId: string, datas
 }
 
 /** The same as faults of rows. What the file itself will bring counts as there. */
-export async function missingReferences(client: pg.ClientBase, workspaceId: string, dataset: string, staged: Staged, prepared: Prepared): Promise<Faults> {
+export async function missingReferences(
+  client: pg.ClientBase,
+  workspaceId: string,
+  dataset: string,
+  staged: Staged,
+  prepared: Prepared,
+): Promise<Faults> {
   const checks = await checksFor(client, workspaceId, dataset, staged, prepared);
   for (const check of checks) {
     await client.query(
       `INSERT INTO fault SELECT s.n, ${check.index}, left(${shownKey(check.key)}, 100) FROM ${stageOf(staged, check.key.fields, 'a')} s WHERE ${whole(check.key)} AND ${check.missing}`,
     );
   }
-  const rules = checks.map(({ key }): Pick<Rule, 'code' | 'field' | 'says'> => ({ code: 'MISSING_REFERENCE', field: key.fields.join(', '), says: says(key) }));
+  const rules = checks.map(
+    ({ key }): Pick<Rule, 'code' | 'field' | 'says'> => ({ code: 'MISSING_REFERENCE', field: key.fields.join(', '), says: says(key) }),
+  );
   return collectFaults(client, rules);
 }
 
 /** Values that must be unique and that a live row, which stays, has already. */
-export async function takenValues(client: pg.ClientBase, staged: Staged, prepared: Prepared, uniques: readonly (readonly string[])[]): Promise<Faults> {
+export async function takenValues(
+  client: pg.ClientBase,
+  staged: Staged,
+  prepared: Prepared,
+  uniques: readonly (readonly string[])[],
+): Promise<Faults> {
   const { primaryKey } = staged.schema;
   const column = (name: string) => `t.${prepared.columns.find((candidate) => candidate.name === name)?.column ?? 'row_id'}`;
   for (const [index, fields] of uniques.entries()) {
@@ -164,6 +197,10 @@ export async function takenValues(client: pg.ClientBase, staged: Staged, prepare
        WHERE t.${live} AND ${notHeld('s')} AND NOT EXISTS (SELECT 1 FROM ${stageOf(staged, primaryKey, 'p')} r WHERE ${written} AND ${notHeld('r')})`,
     );
   }
-  const rules = uniques.map((fields) => ({ code: 'UNIQUE', field: fields.join(', '), says: `must be unique and is taken by a row that is already there` }));
+  const rules = uniques.map((fields) => ({
+    code: 'UNIQUE',
+    field: fields.join(', '),
+    says: `must be unique and is taken by a row that is already there`,
+  }));
   return collectFaults(client, rules);
 }

@@ -9,7 +9,9 @@ import { type DatasetColumn, primaryKeyOf } from './table.ts';
 const datasetRow = builder.objectRef<DatasetRowRead>('DatasetRow').implement({
   description: 'A row of a dataset.',
   fields: (t) => ({
-    key: t.exposeString('key', { description: 'The primary key’s value; a JSON array of texts for a key of several fields, a row number without a key.' }),
+    key: t.exposeString('key', {
+      description: 'The primary key’s value; a JSON array of texts for a key of several fields, a row number without a key.',
+    }),
     values: t.field({
       type: 'JSON',
       description: 'The values by field name, exact: integers beyond 2^53 and decimals as strings.',
@@ -23,7 +25,11 @@ function boundedPage(page: PageRequest): PageRequest {
     if ((page[side] ?? 0) < 0) throw new InvalidInputError(side, 'A page has no negative size.');
   }
   const size = Math.min(page.first ?? page.last ?? defaultPageSize, maxPageSize);
-  return page.first === null || page.first === undefined ? (page.last === null || page.last === undefined ? { ...page, first: size } : { ...page, last: size }) : { ...page, first: size };
+  return page.first === null || page.first === undefined
+    ? page.last === null || page.last === undefined
+      ? { ...page, first: size }
+      : { ...page, last: size }
+    : { ...page, first: size };
 }
 
 builder.prismaNode('Dataset', {
@@ -65,7 +71,12 @@ builder.prismaNode('Dataset', {
 builder.prismaObjectField('Workspace', 'datasets', (t) =>
   t.relatedConnection(
     'datasets',
-    { cursor: 'id', complexity: connectionCost, description: 'Its datasets, in the order they were first loaded.', query: { orderBy: { id: 'asc' } } },
+    {
+      cursor: 'id',
+      complexity: connectionCost,
+      description: 'Its datasets, in the order they were first loaded.',
+      query: { orderBy: { id: 'asc' } },
+    },
     { name: 'WorkspaceDatasetsConnection', description: 'A page of datasets.' },
     { name: 'WorkspaceDatasetsConnectionEdge', description: 'A dataset in a page.' },
   ),

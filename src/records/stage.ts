@@ -4,8 +4,8 @@ import { pipeline } from 'node:stream/promises';
 import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import type { TableSchema } from '../packages/plan.ts';
-import { literal } from './table.ts';
 import type { ReadFaults } from './reading.ts';
+import { literal } from './table.ts';
 
 export interface StagedField {
   /** SQL over `stage`: the field's lexical value as text, null where it is missing. */

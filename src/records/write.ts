@@ -75,7 +75,9 @@ async function replaceAll(client: pg.ClientBase, staged: Staged, prepared: Prepa
   const inserted = await client.query(
     `${insertHead(prepared, cells)}${values(cells)} FROM stage WHERE n IN (SELECT n FROM pairing WHERE row_id IS NULL) ORDER BY n`,
   );
-  const { rows } = await client.query<{ unchanged: string }>('SELECT count(*) AS unchanged FROM pairing WHERE n IS NOT NULL AND row_id IS NOT NULL');
+  const { rows } = await client.query<{ unchanged: string }>(
+    'SELECT count(*) AS unchanged FROM pairing WHERE n IS NOT NULL AND row_id IS NOT NULL',
+  );
   const unchanged = Number(rows[0]?.unchanged ?? 0);
   const loaded = inserted.rowCount ?? 0;
   return { loaded, updated: 0, unchanged, rowCount: loaded + unchanged };

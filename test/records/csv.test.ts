@@ -1,10 +1,10 @@
 // Both CSV readers against each other and against what was written, over every way the bytes can be cut.
 import fc from 'fast-check';
-import pg from 'pg';
+import type pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { byteReader } from '../../src/records/bytes.ts';
-import { readCsvFast } from '../../src/records/csv-stage.ts';
 import { readCsvSlowly } from '../../src/records/csv-slow.ts';
+import { readCsvFast } from '../../src/records/csv-stage.ts';
 import { LoadFailure } from '../../src/records/reading.ts';
 import { csvDialect, field, plan, recordsDatabase, schema } from './loading.ts';
 
@@ -26,7 +26,10 @@ async function read(client: pg.PoolClient, path: 'fast' | 'slow', text: Buffer, 
         ? await readCsvFast(client, reader, { ...fastDialect, header }, null, signal)
         : await readCsvSlowly(client, reader, { ...csvDialect, header }, null, signal);
     const columns = Array.from({ length: result.matched.width }, (_, index) => `f${index + 1}`);
-    const { rows } = await client.query<(string | null)[]>({ text: `SELECT ${columns.join(', ')} FROM stage ORDER BY n`, rowMode: 'array' });
+    const { rows } = await client.query<(string | null)[]>({
+      text: `SELECT ${columns.join(', ')} FROM stage ORDER BY n`,
+      rowMode: 'array',
+    });
     expect(rows).toHaveLength(result.rows);
     return { header: result.matched.schema.fields.map(({ name }) => name), rows, ragged: result.faults.first.map(({ row }) => row) };
   } catch (error) {
@@ -81,7 +84,10 @@ describe('the two CSV readers', () => {
   it('agree on any text at all, or the fast one leaves it to the slow one', async () => {
     const client = await db.pool.connect();
     let doubts = 0;
-    const soup = fc.array(fc.constantFrom('a', 'b', '1', ',', '"', '""', '\n', '\r\n', '\r', '\\', '.', '\\.\n', ' ', 'é', ',,', '\n\n', '\0'), { maxLength: 24 });
+    const soup = fc.array(
+      fc.constantFrom('a', 'b', '1', ',', '"', '""', '\n', '\r\n', '\r', '\\', '.', '\\.\n', ' ', 'é', ',,', '\n\n', '\0'),
+      { maxLength: 24 },
+    );
     try {
       await fc.assert(
         fc.asyncProperty(soup, fc.integer({ min: 1, max: 8 }), fc.boolean(), async (parts, size, header) => {
@@ -101,7 +107,15 @@ describe('the two CSV readers', () => {
   it('split a UTF-8 sample with CRLF and quotes at every point alike', async () => {
     const client = await db.pool.connect();
     const bytes = Buffer.from('náme,"q ""x"""\r\n"zwei\r\nZeilen",𝄞\r\n,\r\n"",ü');
-    const expected = { header: ['náme', 'q "x"'], rows: [['zwei\r\nZeilen', '𝄞'], ['', ''], ['', 'ü']], ragged: [] };
+    const expected = {
+      header: ['náme', 'q "x"'],
+      rows: [
+        ['zwei\r\nZeilen', '𝄞'],
+        ['', ''],
+        ['', 'ü'],
+      ],
+      ragged: [],
+    };
     try {
       for (let size = 1; size <= bytes.length; size += 1) {
         expect(await read(client, 'fast', bytes, size)).toEqual(expected);
@@ -138,7 +152,10 @@ describe('a CSV file', () => {
   });
 
   it('with blank lines loads as if they were not there', async () => {
-    expect(await db.load(plan('blank', two), '\n\na,b\n\n1,2\n\n\n3,4\n\n')).toMatchObject({ state: 'succeeded', rows: { source: 2, loaded: 2 } });
+    expect(await db.load(plan('blank', two), '\n\na,b\n\n1,2\n\n\n3,4\n\n')).toMatchObject({
+      state: 'succeeded',
+      rows: { source: 2, loaded: 2 },
+    });
   });
 
   it('of one column has a row for each blank line', async () => {
@@ -156,8 +173,14 @@ describe('a CSV file', () => {
   });
 
   it('in another encoding is refused, not guessed', async () => {
-    expect(await failure(plan('latin', two), Buffer.from('a,b\n1,caf\xe9\n', 'latin1'))).toEqual(['INVALID_ENCODING', expect.stringContaining('not UTF-8')]);
-    expect(await failure(plan('latin', two), Buffer.from('a,b\n1,caf\xc3', 'latin1'))).toEqual(['INVALID_ENCODING', expect.stringContaining('not UTF-8')]);
+    expect(await failure(plan('latin', two), Buffer.from('a,b\n1,caf\xe9\n', 'latin1'))).toEqual([
+      'INVALID_ENCODING',
+      expect.stringContaining('not UTF-8'),
+    ]);
+    expect(await failure(plan('latin', two), Buffer.from('a,b\n1,caf\xc3', 'latin1'))).toEqual([
+      'INVALID_ENCODING',
+      expect.stringContaining('not UTF-8'),
+    ]);
   });
 
   it('with NUL names row and field', async () => {
@@ -173,7 +196,8 @@ describe('a CSV file', () => {
   });
 
   it('is matched by name and order, count and extra columns as fieldsMatch says', async () => {
-    const dataset = (fieldsMatch: 'exact' | 'equal' | 'subset' | 'superset' | 'partial') => plan(`match-${fieldsMatch}`, schema([field('a'), field('b')], { fieldsMatch }));
+    const dataset = (fieldsMatch: 'exact' | 'equal' | 'subset' | 'superset' | 'partial') =>
+      plan(`match-${fieldsMatch}`, schema([field('a'), field('b')], { fieldsMatch }));
     const [code, summary] = (await failure(dataset('exact'), 'b,a\n1,2\n')) as [string, string];
     expect([code, summary]).toEqual(['HEADER_MISMATCH', expect.stringMatching(/expected.*"a", "b".*found.*"b", "a"/i)]);
     expect(await failure(dataset('exact'), 'a,b,c\n')).toEqual(['HEADER_MISMATCH', expect.stringContaining('"c"')]);
@@ -213,7 +237,10 @@ describe('a CSV file', () => {
     }
     await db.load(plan('quotes', two, { dialect: { ...csvDialect, quoteChar: null } }), 'a,b\n"1,2"\n');
     expect(await db.rows('quotes')).toEqual([{ a: '"1', b: '2"' }]);
-    await db.load(plan('escapes', two, { dialect: { ...csvDialect, doubleQuote: false, escapeChar: '\\' } }), 'a,b\n"say \\"x\\"","c:\\\\d"\n');
+    await db.load(
+      plan('escapes', two, { dialect: { ...csvDialect, doubleQuote: false, escapeChar: '\\' } }),
+      'a,b\n"say \\"x\\"","c:\\\\d"\n',
+    );
     expect(await db.rows('escapes')).toEqual([{ a: 'say "x"', b: 'c:\\d' }]);
   });
 

@@ -1,5 +1,6 @@
 // What the tests of this folder share: plans in few words, and a loader on a database of their own.
 import { randomUUID } from 'node:crypto';
+import path from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import pg from 'pg';
@@ -8,6 +9,9 @@ import type { CsvDialect, DatasetPlan, Field, FieldConstraints, FieldType, Table
 import { type LoadRequest, loadDataset } from '../../src/records/load.ts';
 import type { LoadOutcome } from '../../src/records/outcome.ts';
 import { freshDatabase } from '../support/database.ts';
+
+/** Inputs beside the project; tests that use them are skipped where they are not. */
+export const shared = (file: string): string => path.resolve(import.meta.dirname, '../../../shared', file);
 
 export function field(name: string, type: FieldType = 'string', constraints: FieldConstraints = {}, more: Partial<Field> = {}): Field {
   return {

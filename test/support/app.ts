@@ -33,7 +33,6 @@ export interface TestApp extends Packhorse {
 
 export interface Answer {
   readonly status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: tests read what they asked for
   readonly data: any;
   readonly errors: readonly { message: string; extensions?: { code?: string } }[];
 }

@@ -76,7 +76,6 @@ function refusals(mutation: string): string {
 }
 
 /** One mutation of a run; the answer's union member. */
-// biome-ignore lint/suspicious/noExplicitAny: tests read what they asked for
 export async function mutate(app: TestApp, name: string, input: Record<string, unknown>, token?: string): Promise<any> {
   const type = `${name[0]?.toUpperCase()}${name.slice(1)}Input`;
   const { data, errors } = await app.graphql(
@@ -94,7 +93,6 @@ export async function register(app: TestApp, workspaceId: string, packageId: str
   return made.id;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: tests read what they asked for
 export async function readRun(app: TestApp, id: string, token?: string): Promise<any> {
   const { data, errors } = await app.graphql(`query ($id: ID!) { dataRun(id: $id) { ${runFields} } }`, { id }, token);
   expect(errors).toEqual([]);
@@ -102,10 +100,16 @@ export async function readRun(app: TestApp, id: string, token?: string): Promise
 }
 
 /** Waits until the run is in a state; fails with what it shows instead. */
-// biome-ignore lint/suspicious/noExplicitAny: tests read what they asked for
 export async function reach(app: TestApp, id: string, state: string, timeout = 20_000): Promise<any> {
-  // biome-ignore lint/suspicious/noExplicitAny: tests read what they asked for
   let run: any;
-  await expect.poll(async () => (run = await readRun(app, id)).state, { timeout, interval: 50 }).toBe(state);
+  await expect
+    .poll(
+      async () => {
+        run = await readRun(app, id);
+        return run.state;
+      },
+      { timeout, interval: 50 },
+    )
+    .toBe(state);
   return run;
 }
