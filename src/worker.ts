@@ -41,8 +41,8 @@ export async function startWorker(tasks: RunTasks, options: WorkerOptions): Prom
   const reaper = startReaper(tasks, options);
   return {
     async stop() {
-      await reaper.stop();
-      await runner.stop();
+      // Together: while the reaper ends its turn, no task may begin that would only be given up again.
+      await Promise.all([reaper.stop(), runner.stop()]);
       // stop() resolves before the last job's completion is written. Ended too early, the pool leaves it locked for four hours.
       do await new Promise((resolve) => setTimeout(resolve, 10));
       while (pool.idleCount < pool.totalCount || pool.waitingCount > 0);

@@ -13,8 +13,11 @@ const algorithm = 'HS256';
 /** Longer ones are not looked at: verifying costs time in proportion. */
 const maxTokenLength = 8_192;
 
+/** What goes into rows must be storable. */
+const isStorable = (text: string) => text.isWellFormed() && !text.includes('\0');
+
 const claims = z.object({
-  sub: z.string().min(1).max(200),
+  sub: z.string().min(1).max(200).refine(isStorable),
   exp: z.number(),
   permissions: z.array(z.string().max(200)).max(200),
   workspaces: z.array(z.string().max(200)).max(10_000),

@@ -23,9 +23,14 @@ export function cancellable<T>(parent: AbortSignal, make: (signal: AbortSignal) 
       return this;
     },
     async next() {
-      const step = await source.next();
-      if (step.done) over();
-      return step;
+      let ended = true;
+      try {
+        const step = await source.next();
+        ended = step.done === true;
+        return step;
+      } finally {
+        if (ended) over(); // it may also have thrown
+      }
     },
     async return() {
       over();

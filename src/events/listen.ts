@@ -5,8 +5,16 @@ import type { Topic } from '../db.ts';
 const channel = 'packhorse';
 // At once, and then at most this often: a NOTIFY a commit would serialise all commits (measured: 11,500 → 3,300 commits/s).
 const relayEveryMs = 5;
-const probeEveryMs = 10_000;
-const probeLimitMs = 5_000;
+const relayAfterFaultMs = 1_000;
+const topicsANotice = 150; // of 47 characters each: a payload may have 8,000 bytes
+const longestRetryMs = 2_000;
+const closeLimitMs = 1_000;
+
+/** How a connection that is half open (no error, no notices) is found: a query that does not come back. */
+export interface ProbeTimes {
+  readonly everyMs: number;
+  readonly limitMs: number;
+}
 
 export interface Waiter {
   /** Resolves at the next notice since the last wait, on reconnect, on abort, or after the poll period. */
@@ -29,14 +37,21 @@ interface Flag {
 }
 
 /** Connects in the background and reconnects by itself; after each (re)connect everybody is woken, since notices may have been missed. */
-export function startBell(url: string, pollMs: number, onTrouble: (error: unknown) => void): Bell {
+export function startBell(
+  url: string,
+  pollMs: number,
+  onTrouble: (error: unknown) => void,
+  probing: ProbeTimes = { everyMs: 10_000, limitMs: 5_000 },
+): Bell {
   const flags = new Map<Topic, Set<Flag>>();
   const pending = new Set<Topic>();
   let client: pg.Client | undefined;
+  let newest: pg.Client | undefined; // also while it connects
   let closed = false;
   let relay: NodeJS.Timeout | undefined;
   let retry: NodeJS.Timeout | undefined;
-  let sending: Promise<unknown> = Promise.resolve();
+  let connecting: Promise<void> = Promise.resolve();
+  let asking: Promise<unknown> | undefined;
   let open = 0;
 
   const raise = (flag: Flag) => {
@@ -51,13 +66,14 @@ export function startBell(url: string, pollMs: number, onTrouble: (error: unknow
   };
 
   const connect = async (waitMs: number): Promise<void> => {
-    if (closed) return;
     const next = new pg.Client({
       connectionString: url,
       keepAlive: true,
       connectionTimeoutMillis: 5_000,
+      query_timeout: probing.limitMs,
       application_name: 'packhorse-bell',
     });
+    newest = next;
     next.on('error', () => {}); // 'end' follows
     const own = next as unknown as { processID: number | null }; // set by pg when connected, missing from its types
     next.on('notification', ({ payload, processId }) => {
@@ -67,52 +83,70 @@ export function startBell(url: string, pollMs: number, onTrouble: (error: unknow
     try {
       await next.connect();
       await next.query(`LISTEN ${channel}`);
-      // Only now: a connect that fails emits 'end' as well, and would start a second loop of retries.
-      next.on('end', () => {
-        if (client === next) client = undefined;
-        again(50);
-      });
-      if (closed) {
-        await next.end();
-        return;
-      }
-      client = next;
-      wakeAll();
-      flush();
     } catch (error) {
-      await next.end().catch(() => {});
-      onTrouble(error);
-      again(Math.min(waitMs * 2, 2_000));
+      next.connection.stream.destroy();
+      if (!closed) onTrouble(error);
+      again(Math.min(Math.max(waitMs, 25) * 2, longestRetryMs));
+      return;
     }
+    // Only now: a connect that fails emits 'end' as well, and would start a second loop of retries.
+    next.on('end', () => {
+      if (client === next) client = undefined;
+      if (!closed) onTrouble(new Error('the listening connection ended'));
+      again(50);
+    });
+    client = next;
+    wakeAll();
+    clearTimeout(relay);
+    relay = undefined;
+    flush();
   };
   const again = (waitMs: number) => {
     if (closed) return;
     clearTimeout(retry);
-    retry = setTimeout(() => void connect(waitMs).catch(onTrouble), waitMs);
+    retry = setTimeout(() => {
+      connecting = connect(waitMs).catch(onTrouble);
+    }, waitMs);
   };
 
-  const flush = () => {
-    if (pending.size === 0 || client === undefined) return;
-    const topics = [...pending].slice(0, 150); // 150 topics of 47 characters stay under the 8,000 bytes a payload may have
+  /** One query at a time. False where it failed; a connection that did not answer is given up, and 'end' leads to the next. */
+  const ask = async (asked: pg.Client, text: string, values: string[] = []): Promise<boolean> => {
+    try {
+      await asked.query(text, values);
+      return true;
+    } catch (error) {
+      if (!(error instanceof pg.DatabaseError)) asked.connection.stream.destroy();
+      return false;
+    }
+  };
+  const notify = async (asked: pg.Client): Promise<boolean> => {
+    const topics = [...pending].slice(0, topicsANotice);
     for (const topic of topics) pending.delete(topic);
-    sending = client.query('SELECT pg_notify($1, $2)', [channel, topics.join(' ')]).catch(() => {});
-    relay = setTimeout(() => {
-      relay = undefined;
-      flush();
-    }, relayEveryMs);
+    const told = await ask(asked, 'SELECT pg_notify($1, $2)', [channel, topics.join(' ')]);
+    if (!told) for (const topic of topics) pending.add(topic);
+    return told;
   };
-
-  // A connection can be half open: no error, no notices. A query that does not come back shows it.
+  const flush = () => {
+    if (closed || pending.size === 0 || client === undefined || asking !== undefined || relay !== undefined) return;
+    asking = notify(client).then((told) => {
+      asking = undefined;
+      if (closed) return;
+      relay = setTimeout(
+        () => {
+          relay = undefined;
+          flush();
+        },
+        told ? relayEveryMs : relayAfterFaultMs,
+      );
+    });
+  };
   const probe = setInterval(() => {
-    const probed = client;
-    if (probed === undefined) return;
-    const limit = setTimeout(() => probed.connection.stream.destroy(), probeLimitMs);
-    probed
-      .query('SELECT 1')
-      .catch(() => {})
-      .finally(() => clearTimeout(limit))
-      .catch(onTrouble);
-  }, probeEveryMs);
+    if (client === undefined || asking !== undefined) return; // what is being asked is a probe as well
+    asking = ask(client, 'SELECT 1').then(() => {
+      asking = undefined;
+      flush();
+    });
+  }, probing.everyMs);
   probe.unref();
 
   again(0);
@@ -120,7 +154,7 @@ export function startBell(url: string, pollMs: number, onTrouble: (error: unknow
     ring(topic) {
       wake(topic);
       pending.add(topic);
-      if (relay === undefined) flush();
+      flush();
     },
     waiter(topics, signal) {
       const flag: Flag = { dirty: false, wake: undefined };
@@ -163,8 +197,13 @@ export function startBell(url: string, pollMs: number, onTrouble: (error: unknow
       clearTimeout(retry);
       clearTimeout(relay);
       wakeAll();
-      await sending;
+      const limit = setTimeout(() => newest?.connection.stream.destroy(), closeLimitMs);
+      await connecting;
+      await asking;
+      // What was committed last is still told, or other processes would learn of it by their poll.
+      while (client !== undefined && pending.size > 0 && (await notify(client)));
       await client?.end();
+      clearTimeout(limit);
     },
   };
 }

@@ -1,9 +1,8 @@
 // Events in the API: the types, and the connection that reads the same log that subscriptions deliver.
-
-import { InvalidInputError } from '../errors.ts';
 import type { LifecycleEvent } from '../generated/prisma/client.ts';
-import { builder, defaultPageSize, maxPageSize } from '../graphql/builder.ts';
+import { builder } from '../graphql/builder.ts';
 import type { Context } from '../graphql/context.ts';
+import { pageSize } from '../graphql/pages.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import { type LogScope, readAfter } from './log.ts';
 
@@ -47,9 +46,7 @@ export interface EventPageArgs {
 
 /** A page of the log after a cursor, in the shape of a Relay connection. */
 export async function eventPage(context: Context, scope: LogScope, args: EventPageArgs) {
-  const first = args.first ?? defaultPageSize;
-  if (first < 0) throw new InvalidInputError('first', 'A page has no negative size.');
-  const size = Math.min(first, maxPageSize);
+  const size = pageSize(args);
   const after = args.after === null || args.after === undefined ? 0n : decodeCursor(scope.workspaceId, args.after);
   const read = await readAfter(context.db, scope, after, size + 1);
   const edges = read.slice(0, size).map((event) => ({ cursor: encodeCursor(event.workspaceId, event.position), node: event }));

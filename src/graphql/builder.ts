@@ -5,6 +5,8 @@ import ErrorsPlugin from '@pothos/plugin-errors';
 import PrismaPlugin from '@pothos/plugin-prisma';
 import RelayPlugin, { decodeGlobalID, encodeGlobalID } from '@pothos/plugin-relay';
 import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
+import { can } from '../auth/viewer.ts';
+import { ForbiddenError } from '../errors.ts';
 import type PrismaTypes from '../generated/pothos-prisma.ts';
 import { getDatamodel } from '../generated/pothos-prisma.ts';
 import { type Context, unauthenticated } from './context.ts';
@@ -23,7 +25,7 @@ export const builder = new SchemaBuilder<{
   Context: Context;
   PrismaTypes: PrismaTypes;
   Scalars: Scalars;
-  AuthScopes: { signedIn: boolean };
+  AuthScopes: { signedIn: boolean; reader: boolean };
   DefaultFieldNullability: false;
   DefaultEdgesNullability: { list: false; items: false };
 }>({
@@ -45,22 +47,27 @@ export const builder = new SchemaBuilder<{
     nodeTypeOptions: { description: 'Something with a global id, which `node` finds again.' },
     pageInfoTypeOptions: { description: 'Where a page stands in its list.' },
     nodeQueryOptions: { nullable: true, description: 'Anything with a global id that you may see; null for everything else.' },
-    nodesQueryOptions: { description: 'The same for many ids, in their order.' },
+    nodesQueryOptions: {
+      description: 'The same for many ids, in their order.',
+      complexity: ({ ids }) => ({ field: 1, multiplier: ids.length }),
+    },
     // A malformed id is not found like any other, so it is read as one that no row has.
     decodeGlobalID: (id) => parse(id) ?? { typename: 'DataRun', id: nobody },
   },
   scopeAuth: {
     authorizeOnSubscribe: true,
     treatErrorsAsUnauthorized: false,
-    authScopes: (context) => ({ signedIn: context.viewer !== null }),
-    unauthorizedError: () => unauthenticated(),
+    // `reader`: for what leads on from a mutation's answer, which the act's own permission is enough for.
+    authScopes: ({ viewer }) => ({ signedIn: viewer !== null, reader: viewer !== null && can(viewer, 'workspace:read') }),
+    unauthorizedError: (_parent, { viewer }) =>
+      viewer === null ? unauthenticated() : new ForbiddenError('workspace:read', 'This needs the permission workspace:read.'),
   },
   // The limits are a validation rule, server/limits.ts: checked before anything is executed, and once a document rather than once a field.
   complexity: { defaultComplexity: 1, defaultListMultiplier: 10 },
   errors: { defaultTypes: [] },
 });
 
-const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+export const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** The types that have ids; each feature's nodes. A string of another form, or of another type, names nothing. */
 const nodeTypes = new Set(['Workspace', 'Dataset', 'DataRun', 'DataRunStep', 'DataPackage']);

@@ -11,6 +11,8 @@ export interface CsvGuard {
   /** What may go on to COPY: the chunk, without blank lines. */
   push(chunk: Buffer): Buffer[];
   end(): void;
+  /** Records that have ended so far. */
+  readonly records: () => number;
 }
 
 const LF = 10;
@@ -33,6 +35,7 @@ export function csvGuard(dialect: { readonly delimiter: number; readonly quote: 
   let recordBytes = 0;
   // COPY before Postgres 18 ends its input at a line `\.`
   let backslashFirst = false;
+  let records = 0;
 
   const push = (chunk: Buffer): Buffer[] => {
     const pieces: Buffer[] = [];
@@ -55,11 +58,13 @@ export function csvGuard(dialect: { readonly delimiter: number; readonly quote: 
       } else if (byte === LF || byte === CR) {
         if (state === START) {
           const secondOfCrLf = afterCr && byte === LF;
+          if (!secondOfCrLf && !dropBlank) records += 1;
           if (secondOfCrLf ? droppedCr : dropBlank) drop(at);
           droppedCr = secondOfCrLf ? false : dropBlank && byte === CR;
         } else {
           state = START;
           droppedCr = false;
+          records += 1;
         }
         afterCr = byte === CR;
         recordStart = at + 1;
@@ -86,6 +91,7 @@ export function csvGuard(dialect: { readonly delimiter: number; readonly quote: 
   };
   return {
     push,
+    records: () => records,
     end() {
       if (state === QUOTED) throw new GuardObjection('a quote that is never closed');
     },

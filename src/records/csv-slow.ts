@@ -14,11 +14,11 @@ const batchChars = 1 << 18;
 
 function options(dialect: CsvDialect, skipBlank: boolean): Options {
   // An escape that is the quote means a doubled one. csv-parse takes null for "no escape", not undefined.
-  const escape = dialect.escapeChar ?? (dialect.doubleQuote ? dialect.quoteChar : null);
+  const escapeWith = dialect.escapeChar ?? (dialect.doubleQuote ? dialect.quoteChar : null);
   return {
     delimiter: dialect.delimiter,
     quote: dialect.quoteChar,
-    escape: dialect.quoteChar === null ? null : escape,
+    escape: dialect.quoteChar === null ? null : escapeWith,
     // All three end a line: left to itself csv-parse takes the first line's ending for the only one and glues the others' rows together.
     record_delimiter: ['\r\n', '\n', '\r'],
     ltrim: dialect.skipInitialSpace,

@@ -7,7 +7,7 @@ import { type ByteReader, byteReader, type FileSource, fileBytes } from './bytes
 import { csvGuard, firstRecord, GuardObjection, recordBytesLimit } from './csv-guard.ts';
 import { type CsvRead, readCsvSlowly } from './csv-slow.ts';
 import { csvText, matchHeader, matchPositions } from './header.ts';
-import { noReadFaults, rowLimit, sqlState, unreadable } from './reading.ts';
+import { LoadFailure, noReadFaults, rowLimit, sqlState, unreadable } from './reading.ts';
 import { copyInto, createStage, type Staged, stagedColumn } from './stage.ts';
 
 const oneByte = (text: string | null) => text !== null && Buffer.byteLength(text) === 1;
@@ -61,7 +61,10 @@ export async function readCsvFast(
     guard.end();
   }
   const columns = Array.from({ length: matched.width }, (_, index) => stagedColumn(index));
-  const rows = await copyInto(client, guarded(), { table: 'stage', columns, delimiter, quote, signal });
+  const options = { table: 'stage', columns, delimiter, quote, signal };
+  const rows = await copyInto(client, guarded(), options).catch((error: unknown) => {
+    throw error instanceof LoadFailure ? error.after(guard.records()) : error;
+  });
   return { matched, rows, faults: noReadFaults() };
 }
 

@@ -95,7 +95,7 @@ interface Session {
   readonly client: pg.PoolClient;
   readonly hooks: LoadHooks;
   /** Called when COMMIT is about to be sent. */
-  committing(): void;
+  readonly committing: () => void;
 }
 
 /** One transaction: `work` between the job's lock and its settlement. */

@@ -8,10 +8,15 @@ export class LoadFailure extends Error {
   readonly failure: Failure;
   /** Rows read before it; all of them stay unprocessed. */
   readonly rowsRead: number;
-  constructor(code: string, phase: 'reading' | 'checking' | 'writing', summary: string, rowsRead = 0, origin: Failure['origin'] = 'data') {
+  constructor(code: string, phase: string, summary: string, rowsRead = 0, origin: Failure['origin'] = 'data') {
     super(summary);
     this.failure = { code, origin, phase, retryable: false, summary };
     this.rowsRead = rowsRead;
+  }
+  /** The same, where it is known how far the reader came. */
+  after(rowsRead: number): LoadFailure {
+    const { code, phase, summary, origin } = this.failure;
+    return new LoadFailure(code, phase, summary, rowsRead, origin);
   }
 }
 

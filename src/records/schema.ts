@@ -1,8 +1,8 @@
 // Datasets and their rows in the API.
 import { visibleWorkspaces } from '../auth/viewer.ts';
-import { InvalidInputError } from '../errors.ts';
-import { builder, connectionCost, defaultPageSize, maxPageSize } from '../graphql/builder.ts';
+import { builder, connectionCost } from '../graphql/builder.ts';
 import { viewerOf } from '../graphql/context.ts';
+import { idPage, nodeQuery, pageSize } from '../graphql/pages.ts';
 import { type DatasetRowRead, type PageRequest, readRows } from './read.ts';
 import { type DatasetColumn, primaryKeyOf } from './table.ts';
 
@@ -21,18 +21,11 @@ const datasetRow = builder.objectRef<DatasetRowRead>('DatasetRow').implement({
 });
 
 function boundedPage(page: PageRequest): PageRequest {
-  for (const side of ['first', 'last'] as const) {
-    if ((page[side] ?? 0) < 0) throw new InvalidInputError(side, 'A page has no negative size.');
-  }
-  const size = Math.min(page.first ?? page.last ?? defaultPageSize, maxPageSize);
-  return page.first === null || page.first === undefined
-    ? page.last === null || page.last === undefined
-      ? { ...page, first: size }
-      : { ...page, last: size }
-    : { ...page, first: size };
+  const size = pageSize(page);
+  return page.last === null || page.last === undefined ? { ...page, first: size } : { ...page, last: size };
 }
 
-builder.prismaNode('Dataset', {
+const datasetType = builder.prismaNode('Dataset', {
   id: { field: 'id', description: 'The global id.' },
   findUnique: (id, context) => ({ id, workspace: visibleWorkspaces(viewerOf(context)) }),
   description: 'A dataset in a workspace.',
@@ -69,13 +62,20 @@ builder.prismaNode('Dataset', {
 });
 
 builder.prismaObjectField('Workspace', 'datasets', (t) =>
-  t.relatedConnection(
-    'datasets',
+  t.connection(
     {
-      cursor: 'id',
+      type: datasetType,
       complexity: connectionCost,
+      authScopes: { reader: true },
       description: 'Its datasets, in the order they were first loaded.',
-      query: { orderBy: { id: 'asc' } },
+      resolve: (workspace, args, context, info) =>
+        idPage(`datasets:${workspace.id}`, 'asc', args, ({ where, ...range }) =>
+          context.db.prisma.dataset.findMany({
+            ...nodeQuery(context, info, 'Dataset'),
+            ...range,
+            where: { ...where, workspaceId: workspace.id },
+          }),
+        ),
     },
     { name: 'WorkspaceDatasetsConnection', description: 'A page of datasets.' },
     { name: 'WorkspaceDatasetsConnectionEdge', description: 'A dataset in a page.' },

@@ -18,50 +18,34 @@ export function blockersOf(step: Pick<DataRunStep, 'blockers'>): readonly Blocke
   return Array.isArray(step.blockers) ? (step.blockers as unknown as Blocker[]) : []; // written by us only, in this shape
 }
 
-const mayStillSucceed = (step: DecidableStep) => step.state === 'PENDING' || step.state === 'SUBMITTING' || step.state === 'ACTIVE';
-
 export function decide<Step extends DecidableStep>(steps: readonly Step[]): Decision<Step> {
+  if (steps.some((step) => step.state === 'FAILED')) return { block: [], finallyBlock: [], submit: [], settle: 'FAIL' };
   const byName = new Map(steps.map((step) => [step.dataset, step]));
-  const failed = steps.some((step) => step.state === 'FAILED');
-  if (failed) return { block: [], finallyBlock: [], submit: [], settle: 'FAIL' };
+  const hasSucceeded = (name: string) => byName.get(name)?.state === 'SUCCEEDED';
+  const mayRetry = (step: Step) => step.state === 'BLOCKED' && !step.finallyBlocked;
+  const cleared = (step: Step) => clearers(step, steps).some((other) => other.state === 'SUCCEEDED' && isLater(other, step));
 
-  const dead = new Map<string, string>(); // dataset → what keeps it from ever running
-  const final = new Set(steps.filter((step) => step.state === 'BLOCKED' && step.finallyBlocked).map((step) => step.dataset));
-  const finallyBlock: Step[] = [];
-  const resubmit: Step[] = [];
-
-  // Blocking spreads: a step found dead can kill its dependants and what they could have cleared. Each turn settles one or stops.
-  for (let changed = true; changed; ) {
-    changed = false;
-    for (const step of steps) {
-      if (step.state !== 'PENDING' || dead.has(step.dataset)) continue;
-      const by = step.dependsOn.find((name) => final.has(name) || dead.has(name));
-      if (by === undefined) continue;
-      dead.set(step.dataset, by);
-      changed = true;
-    }
-    for (const step of steps) {
-      if (step.state !== 'BLOCKED' || final.has(step.dataset) || resubmit.includes(step)) continue;
-      const clearing = clearers(step, steps);
-      if (clearing.some((other) => other.state === 'SUCCEEDED' && isLater(other, step))) resubmit.push(step);
-      else if (!clearing.some((other) => !dead.has(other.dataset) && (mayStillSucceed(other) || resubmit.includes(other)))) {
-        final.add(step.dataset);
-        finallyBlock.push(step);
-        changed = true;
-      }
-    }
+  // Alive: still able to succeed. The least fixpoint, so that what only waits for each other, however far around, is not.
+  const alive = new Set<string>();
+  const comesAlive = (step: Step): boolean => {
+    if (step.state === 'SUBMITTING' || step.state === 'ACTIVE') return true;
+    if (step.state === 'PENDING') return step.dependsOn.every((name) => hasSucceeded(name) || alive.has(name));
+    return mayRetry(step) && (cleared(step) || clearers(step, steps).some((other) => alive.has(other.dataset)));
+  };
+  for (let before = -1; before < alive.size; ) {
+    before = alive.size;
+    for (const step of steps) if (comesAlive(step)) alive.add(step.dataset);
   }
 
-  const submit = steps.filter(
-    (step) =>
-      step.state === 'PENDING' && !dead.has(step.dataset) && step.dependsOn.every((name) => byName.get(name)?.state === 'SUCCEEDED'),
-  );
-  const isOver = (step: Step) => step.state === 'SUCCEEDED' || final.has(step.dataset) || dead.has(step.dataset);
+  const keptBy = (step: Step) => step.dependsOn.find((name) => !hasSucceeded(name) && !alive.has(name)) ?? '';
   return {
-    block: steps.flatMap((step) => (dead.has(step.dataset) ? [{ step, by: dead.get(step.dataset) ?? '' }] : [])),
-    finallyBlock,
-    submit: [...submit, ...resubmit],
-    settle: steps.every(isOver) ? 'SUCCEED' : null,
+    block: steps.filter((step) => step.state === 'PENDING' && !alive.has(step.dataset)).map((step) => ({ step, by: keptBy(step) })),
+    finallyBlock: steps.filter((step) => mayRetry(step) && !alive.has(step.dataset)),
+    submit: steps.filter((step) => (step.state === 'PENDING' ? step.dependsOn.every(hasSucceeded) : mayRetry(step) && cleared(step))),
+    settle:
+      alive.size === 0 && steps.every((step) => step.state === 'SUCCEEDED' || step.state === 'PENDING' || step.state === 'BLOCKED')
+        ? 'SUCCEED'
+        : null,
   };
 }
 

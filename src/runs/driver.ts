@@ -65,7 +65,7 @@ export async function pass(driver: Driver, runId: string, authority: Authority, 
 /** Asks every child that may be at work how it stands; asks those of a cancelled run again to stop. */
 async function poll(driver: Driver, runId: string): Promise<Answers> {
   const run = await driver.db.prisma.dataRun.findUnique({ where: { id: runId } });
-  const steps = await driver.db.prisma.dataRunStep.findMany({ where: { runId, state: { in: ['SUBMITTING', 'ACTIVE', 'CANCELLING'] } } });
+  const steps = await driver.db.prisma.dataRunStep.findMany({ where: { runId, state: { in: [...followed] } } });
   if (run === null || run.cancelRequestedAt !== null) return new Map(); // a cancel asks them itself
   const deadline = driver.settings.deadlineMs;
   const isStopping = ({ state }: DataRunStep) => state === 'CANCELLING';
@@ -135,11 +135,15 @@ export function submissionKey(runId: string, position: number, attempt: number):
   return `ph:${runId}:${position}:${attempt}`;
 }
 
+const followed = ['SUBMITTING', 'ACTIVE', 'CANCELLING'] as const satisfies readonly DataRunStep['state'][];
+const isFollowed = (step: DataRunStep) => followed.some((state) => state === step.state);
+
 async function applyAnswers(tx: Tx, { run, steps }: RunWithSteps, answers: Answers): Promise<EventDraft[]> {
   const events: EventDraft[] = [];
   for (const step of steps) {
     const answer = answers.get(step.id);
-    if (answer === undefined) continue;
+    // A cancel may have moved the step on since its child was asked: what it said is known by then.
+    if (answer === undefined || !isFollowed(step)) continue;
     if (answer.is === 'job' && answer.report.state === 'cancelled' && step.state === 'SUBMITTING' && hasEnded(run)) {
       events.push(...(await applyNone(tx, step, true)));
     } else if (answer.is === 'job') events.push(...(await applyReport(tx, step, answer.report, hasEnded(run))));

@@ -14,6 +14,21 @@ const reasonOf = (reason: string | null | undefined) =>
 const keyOf = (key: string | null | undefined) =>
   key === null || key === undefined ? null : checkText('idempotencyKey', key, { max: 200 });
 
+/** Checked when the operation reads it, which is after it looked whether the viewer may know of the run and act on it: the order of answers. */
+const said = (input: { reason?: string | null | undefined; idempotencyKey?: string | null | undefined }) => ({
+  get reason() {
+    return reasonOf(input.reason);
+  },
+  get idempotencyKey() {
+    return keyOf(input.idempotencyKey);
+  },
+});
+
+function refusePlan(digest: string | null | undefined): void {
+  if (digest === null || digest === undefined) return;
+  throw new InvalidInputError('planDigest', 'Plans are not built yet: start without a digest.', 'PLAN_NOT_SUPPORTED');
+}
+
 const idDescription = 'The run’s global id.';
 const reasonDescription = 'Why: kept with the event. At most 1,000 characters.';
 const keyDescription = 'The same key gives the first result again, for 24 hours.';
@@ -104,7 +119,9 @@ builder.mutationFields((t) => ({
         onMissingReference: input.onMissingReference ?? 'BLOCK',
         onHashMismatch: input.onHashMismatch ?? 'FAIL',
         previousRunId: input.previousRunId === null || input.previousRunId === undefined ? null : idIn('DataRun', input.previousRunId),
-        idempotencyKey: keyOf(input.idempotencyKey),
+        get idempotencyKey() {
+          return keyOf(input.idempotencyKey); // read late, as in `said`
+        },
       });
       return context.db.prisma.dataRun.findUniqueOrThrow({ ...query, where: { id } });
     },
@@ -116,11 +133,11 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: startInput, required: true, description: 'Which run.' }) },
     errors: { types: commandErrors, ...union('StartDataRunResult') },
     resolve: async (query, _root, { input }, context) => {
-      if (input.planDigest !== null && input.planDigest !== undefined) {
-        throw new InvalidInputError('planDigest', 'Plans are not built yet: start without a digest.', 'PLAN_NOT_SUPPORTED');
-      }
       const id = await startDataRun(context.runs, callerOf(context), idIn('DataRun', input.dataRunId), {
-        idempotencyKey: keyOf(input.idempotencyKey),
+        get idempotencyKey() {
+          refusePlan(input.planDigest); // read late, as in `said`
+          return keyOf(input.idempotencyKey);
+        },
       });
       return context.db.prisma.dataRun.findUniqueOrThrow({ ...query, where: { id } });
     },
@@ -131,10 +148,7 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: pauseInput, required: true, description: 'Which run.' }) },
     errors: { types: commandErrors, ...union('PauseDataRunResult') },
     resolve: async (query, _root, { input }, context) => {
-      const id = await pauseDataRun(context.runs, callerOf(context), idIn('DataRun', input.dataRunId), {
-        reason: reasonOf(input.reason),
-        idempotencyKey: keyOf(input.idempotencyKey),
-      });
+      const id = await pauseDataRun(context.runs, callerOf(context), idIn('DataRun', input.dataRunId), said(input));
       return context.db.prisma.dataRun.findUniqueOrThrow({ ...query, where: { id } });
     },
   }),
@@ -144,10 +158,7 @@ builder.mutationFields((t) => ({
     args: { input: t.arg({ type: resumeInput, required: true, description: 'Which run.' }) },
     errors: { types: commandErrors, ...union('ResumeDataRunResult') },
     resolve: async (query, _root, { input }, context) => {
-      const id = await resumeDataRun(context.runs, callerOf(context), idIn('DataRun', input.dataRunId), {
-        reason: reasonOf(input.reason),
-        idempotencyKey: keyOf(input.idempotencyKey),
-      });
+      const id = await resumeDataRun(context.runs, callerOf(context), idIn('DataRun', input.dataRunId), said(input));
       return context.db.prisma.dataRun.findUniqueOrThrow({ ...query, where: { id } });
     },
   }),
@@ -169,9 +180,13 @@ builder.mutationFields((t) => ({
     errors: { types: commandErrors, ...union('CancelDataRunResult') },
     resolve: async (query, _root, { input }, context) => {
       const id = await cancelDataRun(context.runs, callerOf(context), idIn('DataRun', input.dataRunId), {
-        reason: reasonOf(input.reason),
         force: input.force ?? false,
-        idempotencyKey: keyOf(input.idempotencyKey),
+        get reason() {
+          return reasonOf(input.reason); // read late, as in `said`
+        },
+        get idempotencyKey() {
+          return keyOf(input.idempotencyKey);
+        },
       });
       return context.db.prisma.dataRun.findUniqueOrThrow({ ...query, where: { id } });
     },

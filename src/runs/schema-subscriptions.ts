@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { maySee, type Viewer } from '../auth/viewer.ts';
 import { NotFoundError } from '../errors.ts';
-import { decodeCursor } from '../events/cursor.ts';
+import { CursorError, decodeCursor } from '../events/cursor.ts';
 import { cancellable, follow } from '../events/follow.ts';
 import { lastPosition } from '../events/log.ts';
 import { dataRunEvent, lifecycleEvent } from '../events/schema.ts';
@@ -25,7 +25,12 @@ async function visibleRun(context: Context, viewer: Viewer, id: string): Promise
 
 /** The position to follow from: the cursor’s, or now. */
 async function startingPoint(context: Context, workspaceId: string, after: string | null | undefined): Promise<bigint> {
-  return after === null || after === undefined ? lastPosition(context.db, workspaceId) : decodeCursor(workspaceId, after);
+  const last = await lastPosition(context.db, workspaceId);
+  if (after === null || after === undefined) return last;
+  const position = decodeCursor(workspaceId, after);
+  // Ahead of the log: of a database that was restored since, say. Whoever waited there would miss what is written until then.
+  if (position > last) throw new CursorError();
+  return position;
 }
 
 interface StepProgressRow {
@@ -89,10 +94,10 @@ async function* followProgress(context: Context, run: DataRun, signal: AbortSign
     if (text !== shown) {
       shown = text;
       yield now;
-      // A dying client must not hold the timer up.
-      await sleep(progressEveryMs, undefined, { signal }).catch(() => {});
     }
     if (hasEnded(now)) return;
+    // Also where nothing was new: every event of a busy workspace wakes us. A dying client must not hold the timer up.
+    await sleep(progressEveryMs, undefined, { signal }).catch(() => {});
     await waiter.wait();
   }
 }

@@ -5,6 +5,7 @@ import { dataRunEvent, eventPage } from '../events/schema.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { builder, connectionCost, idIn } from '../graphql/builder.ts';
 import { viewerOf } from '../graphql/context.ts';
+import { idPage, nodeQuery } from '../graphql/pages.ts';
 import type { RowError } from '../records/outcome.ts';
 import { blockersOf } from './decide.ts';
 import { allowedActionsOf } from './operations.ts';
@@ -147,7 +148,11 @@ export const runType = builder.prismaNode('DataRun', {
     registeredAt: t.expose('registeredAt', { type: 'DateTime', description: 'When.' }),
     startedAt: t.expose('startedAt', { type: 'DateTime', nullable: true, description: 'When it was started.' }),
     settledAt: t.expose('settledAt', { type: 'DateTime', nullable: true, description: 'When it ended.' }),
-    previousRun: t.relation('previousRun', { nullable: true, description: 'The run that it is another attempt of.' }),
+    previousRun: t.relation('previousRun', {
+      nullable: true,
+      authScopes: { reader: true },
+      description: 'The run that it is another attempt of.',
+    }),
     resetAt: t.expose('resetAt', { type: 'DateTime', nullable: true, description: 'When what it wrote was taken back.' }),
     lastEventCursor: t.string({
       description: 'The place of its newest event, in the same row as the data beside it. Follow the log from here to miss nothing.',
@@ -155,6 +160,7 @@ export const runType = builder.prismaNode('DataRun', {
     }),
     events: t.field({
       type: runEvents,
+      authScopes: { reader: true },
       description: 'Its events, oldest first.',
       complexity: connectionCost,
       args: {
@@ -209,20 +215,28 @@ function whereOf(filter: typeof runFilter.$inferInput | null | undefined): Prism
 }
 
 builder.prismaObjectFields('Workspace', (t) => ({
-  dataRuns: t.relatedConnection(
-    'dataRuns',
+  dataRuns: t.connection(
     {
-      cursor: 'id',
+      type: runType,
       complexity: connectionCost,
+      authScopes: { reader: true },
       description: 'Its runs, newest first.',
       args: { filter: t.arg({ type: runFilter, description: 'Which ones.' }) },
-      query: ({ filter }) => ({ where: whereOf(filter), orderBy: { id: 'desc' } }),
+      resolve: (workspace, args, context, info) =>
+        idPage(`dataRuns:${workspace.id}`, 'desc', args, ({ where, ...range }) =>
+          context.db.prisma.dataRun.findMany({
+            ...nodeQuery(context, info, 'DataRun'),
+            ...range,
+            where: { ...whereOf(args.filter), ...where, workspaceId: workspace.id },
+          }),
+        ),
     },
     { name: 'WorkspaceDataRunsConnection', description: 'A page of runs.' },
     { name: 'WorkspaceDataRunsConnectionEdge', description: 'A run in a page.' },
   ),
   outstandingChildren: t.prismaField({
     type: [stepType],
+    authScopes: { reader: true },
     description: 'Children still active, or not confirmed stopped, under a run that has ended.',
     resolve: (query, workspace, _args, context) =>
       context.db.prisma.dataRunStep.findMany({

@@ -56,8 +56,8 @@ export async function serve(options: HttpOptions): Promise<RunningServer> {
     multipart: false,
     maxRequestBodySize: false, // limited below, by the stream itself: yoga's own limit costs half of the throughput
     plugins: [documentLimits<Context>(limits), jsonOnly()],
-    renderGraphiQL, // the default page loads its scripts from elsewhere
     graphiql: false,
+    cors: false, // our pages are on this origin, and yoga's default invites every other one
     logging: false,
     maskedErrors: { maskError: (error) => masked(error, log) },
     context: async (initial: YogaInitialContext & SocketContext): Promise<Context> => {
@@ -67,14 +67,8 @@ export async function serve(options: HttpOptions): Promise<RunningServer> {
       return { ...app, viewer, requestId, signal: streamSignal(closing.signal, initial.request.signal, viewer) };
     },
   });
-  const graphiql = createYoga({
-    schema,
-    graphqlEndpoint: '/graphiql',
-    renderGraphiQL,
-    landingPage: false,
-    logging: false,
-    graphiql: { endpoint, subscriptionsProtocol: 'WS', title: 'Packhorse' },
-  });
+  // A page and nothing else: as an endpoint it would answer operations that no limit and no token guards.
+  const graphiql = renderGraphiQL({ endpoint, subscriptionsProtocol: 'WS', title: 'Packhorse' });
 
   const server = createServer((request, response) => {
     route(request, response).catch((error: unknown) => {
@@ -92,7 +86,7 @@ export async function serve(options: HttpOptions): Promise<RunningServer> {
     }
     if (isUpload(url.pathname)) return handleUpload(app.packages, url, request, response, log);
     if (request.method !== 'GET' && request.method !== 'HEAD') return void response.writeHead(405).end();
-    if (url.pathname === '/graphiql') return void (await graphiql(request, response));
+    if (url.pathname === '/graphiql') return void response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(graphiql);
     if (url.pathname === '/healthz') return plain(response, 200, 'ok');
     if (url.pathname === '/readyz') {
       const reason = closing.signal.aborted ? 'stopping' : await options.notReady();
@@ -176,7 +170,6 @@ function streamSignal(closing: AbortSignal, request: AbortSignal, viewer: Viewer
 function jsonOnly(): Plugin<Context> {
   return {
     onRequest({ request, endResponse, fetchAPI }) {
-      if (request.method === 'OPTIONS') return;
       if (request.method !== 'POST')
         return endResponse(
           new fetchAPI.Response('POST a GraphQL operation as application/json\n', { status: 405, headers: { allow: 'POST' } }),

@@ -1,6 +1,6 @@
 // What one document may ask of the server: refused before it is executed, over HTTP and sockets alike.
-import { createComplexityRule } from '@pothos/plugin-complexity';
-import { GraphQLError } from 'graphql';
+import { complexityFromQuery } from '@pothos/plugin-complexity';
+import { type DocumentNode, GraphQLError, type GraphQLSchema, getOperationAST, Kind } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 
 export interface DocumentLimits {
@@ -18,23 +18,44 @@ export function documentLimits<Context extends object>({ tokens, depth, complexi
     onParse({ parseFn, setParseFn }) {
       setParseFn((source, options) => parseFn(source, { ...options, maxTokens: tokens }));
     },
-    onValidate({ addValidationRule, context }) {
-      // Page sizes may come as variables. Yoga puts the request's parameters into the context before anything is validated.
-      const { params } = context as { params?: { variables?: Record<string, unknown> | null } };
-      addValidationRule(
-        createComplexityRule({
-          context: {},
-          variableValues: params?.variables ?? {},
-          validate: (found, report) => {
-            const values = { depth: found.depth, breadth: found.breadth, cost: found.complexity };
-            for (const what of ['depth', 'breadth', 'cost'] as const) {
-              if (values[what] <= limits[what]) continue;
-              const message = `The operation’s ${what} is ${values[what]}; at most ${limits[what]} is answered. Ask for less at once.`;
-              return report(new GraphQLError(message, { extensions: { code: 'TOO_COSTLY' } }));
-            }
-          },
-        }),
-      );
+    // Not a validation rule: yoga keeps the outcome of those by document, and what an operation costs depends on its variables too.
+    onValidate({ params: { schema, documentAST }, context }) {
+      // Yoga puts the request's parameters into the context before anything is validated.
+      const { params } = context as { params?: Asked };
+      return ({ valid, setResult }) => {
+        const refusal = valid ? tooCostly(schema as GraphQLSchema, documentAST as DocumentNode, params ?? {}, limits) : null; // yoga declares both as any
+        if (refusal !== null) setResult([refusal]);
+      };
     },
   };
+}
+
+interface Asked {
+  readonly operationName?: string | null;
+  readonly variables?: Record<string, unknown> | null;
+}
+
+function tooCostly(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  { operationName, variables }: Asked,
+  limits: { depth: number; breadth: number; cost: number },
+): GraphQLError | null {
+  const operation = getOperationAST(document, operationName);
+  if (!operation) return null; // executing it says which is missing
+  const fragments = document.definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION);
+  try {
+    const asked: DocumentNode = { kind: Kind.DOCUMENT, definitions: [operation, ...fragments] };
+    const { depth, breadth, complexity } = complexityFromQuery(asked, { schema, variables: variables ?? {} });
+    const values = { depth, breadth, cost: complexity };
+    for (const what of ['depth', 'breadth', 'cost'] as const) {
+      if (values[what] <= limits[what]) continue;
+      const message = `The operation’s ${what} is ${values[what]}; at most ${limits[what]} is answered. Ask for less at once.`;
+      return new GraphQLError(message, { extensions: { code: 'TOO_COSTLY' } });
+    }
+    return null;
+  } catch (error) {
+    if (error instanceof GraphQLError) return null; // a variable of the wrong type: executing it says so, of all of them
+    throw error;
+  }
 }

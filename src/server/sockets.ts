@@ -8,7 +8,7 @@ import type { YogaServerInstance } from 'graphql-yoga';
 import { WebSocketServer } from 'ws';
 import { bearer, type TokenSettings, verifyToken } from '../auth/token.ts';
 import type { Viewer } from '../auth/viewer.ts';
-import type { Context } from '../graphql/context.ts';
+import { type Context, unauthenticated } from '../graphql/context.ts';
 import type { Log } from '../log.ts';
 import type { SocketContext } from './http.ts';
 
@@ -33,6 +33,8 @@ interface Session {
 }
 
 const pingEveryMs = 12_000;
+const closeLimitMs = 1_000;
+const longestBacklogBytes = 16 * 1024 * 1024;
 const longestTimer = 2 ** 31 - 1; // a longer one fires at once
 
 export function attachSockets(server: Server, options: SocketOptions): { dispose(): Promise<void> } {
@@ -41,23 +43,36 @@ export function attachSockets(server: Server, options: SocketOptions): { dispose
   const wss = new WebSocketServer({ noServer: true, maxPayload: limits.socketFrameBytes }); // the default is 100 MiB
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => socket.destroy());
-    const { pathname } = new URL(request.url ?? '/', 'http://localhost');
-    if (pathname !== options.path) return refuse(socket, '404 Not Found');
+    const url = request.url ?? '/';
+    if (!URL.canParse(url, 'http://localhost')) return refuse(socket, '400 Bad Request'); // new URL would end the process
+    if (new URL(url, 'http://localhost').pathname !== options.path) return refuse(socket, '404 Not Found');
     if (!isOwnOrigin(request)) return refuse(socket, '403 Forbidden');
-    wss.handleUpgrade(request, socket, head, (opened) => wss.emit('connection', opened, request));
+    wss.handleUpgrade(request, socket, head, (opened) => {
+      opened.on('error', () => {}); // graphql-ws listens for the first only, and one without a listener ends the process
+      // Streams wait until what they sent has gone out; answers to a client that asks and does not read would pile up.
+      opened.on('message', () => {
+        if (opened.bufferedAmount > longestBacklogBytes) opened.terminate();
+      });
+      wss.emit('connection', opened, request);
+    });
   });
 
   const disposable = useServer<Params>(
     {
+      isProd: true, // an error's words stay out of closing frames
       onConnect: async ({ connectionParams, extra }) => {
         const given = connectionParams?.authorization ?? connectionParams?.Authorization;
         try {
           const token = typeof given === 'string' ? bearer(given) : null;
           if (token === null) return false; // 4403
           const viewer = await verifyToken(tokens, token);
+          if (extra.socket.readyState !== extra.socket.OPEN) return false; // or its timer would outlive it
           const remaining = Math.min(Math.max(0, viewer.expiresAt.getTime() - Date.now()), longestTimer);
           // Forbidden is a code that clients try again after, with a fresh token.
-          const expiry = setTimeout(() => extra.socket.close(CloseCode.Forbidden, 'Token expired'), remaining);
+          const expiry = setTimeout(() => {
+            extra.socket.close(CloseCode.Forbidden, 'Token expired');
+            end(extra.socket);
+          }, remaining);
           sessions.set(extra.socket, { viewer, gone: new AbortController(), expiry });
           return true;
         } catch {
@@ -66,7 +81,8 @@ export function attachSockets(server: Server, options: SocketOptions): { dispose
       },
       onSubscribe: async ({ extra, subscriptions }, _id, params) => {
         const session = sessions.get(extra.socket);
-        if (session === undefined) throw new Error('an operation before the connection was acknowledged');
+        // Until the client answers the closing frame its operations still arrive.
+        if (session === undefined || session.viewer.expiresAt.getTime() <= Date.now()) return [unauthenticated()];
         if (Object.keys(subscriptions).length > limits.socketOperations) {
           return [
             new GraphQLError(`At most ${limits.socketOperations} operations run on a connection at once.`, {
@@ -114,7 +130,12 @@ export function attachSockets(server: Server, options: SocketOptions): { dispose
   wss.on('error', (error) => log.warn({ err: error }, 'the socket server had an error'));
   return {
     async dispose() {
+      // Whoever has stopped reading does not answer the closing frame, and ws would wait 30 s for it.
+      const limit = setTimeout(() => {
+        for (const socket of wss.clients) socket.terminate();
+      }, closeLimitMs);
       await disposable.dispose();
+      clearTimeout(limit);
     },
   };
 }

@@ -23,15 +23,15 @@ export async function seeWorkspace(db: Db, viewer: Viewer, id: string): Promise<
 
 export async function createWorkspace(db: Db, viewer: Viewer, input: { slug: string; name: string }): Promise<Workspace> {
   demand(viewer, 'workspace:admin');
+  // Before the conflict: whether a slug is taken is nothing that a token without it may learn.
+  if (!isNamed(viewer, input.slug)) {
+    throw new ForbiddenError('workspace:admin', 'Your token does not name this workspace.', null, 'WORKSPACE_NOT_IN_TOKEN');
+  }
   if (!slugForm.test(input.slug)) {
     throw new InvalidInputError('slug', 'A slug has 1 to 63 characters: lower-case letters, digits and hyphens, no hyphen at either end.');
   }
   const name = checkText('name', input.name, { max: 200 });
   if (name.trim() === '') throw new InvalidInputError('name', 'A workspace needs a name.');
-  // Before the conflict: whether a slug is taken is nothing that a token without it may learn.
-  if (!isNamed(viewer, input.slug)) {
-    throw new ForbiddenError('workspace:admin', 'Your token does not name this workspace.', null, 'WORKSPACE_NOT_IN_TOKEN');
-  }
   const id = uuidv7();
   try {
     return await inTransaction(db, async ({ sql }) => {

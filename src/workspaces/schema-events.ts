@@ -10,6 +10,7 @@ const workspaceEvents = builder.connectionObject(
 builder.prismaObjectField('Workspace', 'events', (t) =>
   t.field({
     type: workspaceEvents,
+    authScopes: { reader: true },
     description: 'The log that subscriptions deliver, with the same cursors; oldest first.',
     complexity: connectionCost,
     args: {

@@ -4,6 +4,7 @@ import { ConflictError, ForbiddenError, InvalidInputError } from '../errors.ts';
 import { encodeCursor } from '../events/cursor.ts';
 import { builder, connectionCost } from '../graphql/builder.ts';
 import { viewerOf } from '../graphql/context.ts';
+import { idPage, nodeQuery } from '../graphql/pages.ts';
 import { createWorkspace } from './operations.ts';
 
 const viewerType = builder.objectRef<{ subject: string; permissions: string[] }>('Viewer').implement({
@@ -67,6 +68,7 @@ export const workspaceType = builder.prismaNode('Workspace', {
     exportSettings: t.relation('exportSettings', {
       type: exportSettings,
       nullable: false,
+      authScopes: { reader: true },
       description: 'How its exports are made.',
       onNull: 'error',
     }),
@@ -88,14 +90,19 @@ builder.queryFields((t) => ({
     resolve: (query, _root, { slug }, context) =>
       maySee(viewerOf(context), slug) ? context.db.prisma.workspace.findUnique({ ...query, where: { slug } }) : null,
   }),
-  workspaces: t.prismaConnection(
+  workspaces: t.connection(
     {
-      type: 'Workspace',
-      cursor: 'id',
+      type: workspaceType,
       complexity: connectionCost,
       description: 'The workspaces that you may see, oldest first.',
-      resolve: (query, _root, _args, context) =>
-        context.db.prisma.workspace.findMany({ ...query, where: visibleWorkspaces(viewerOf(context)), orderBy: { id: 'asc' } }),
+      resolve: (_root, args, context, info) =>
+        idPage('workspaces', 'asc', args, ({ where, ...range }) =>
+          context.db.prisma.workspace.findMany({
+            ...nodeQuery(context, info, 'Workspace'),
+            ...range,
+            where: { ...where, ...visibleWorkspaces(viewerOf(context)) },
+          }),
+        ),
     },
     { name: 'QueryWorkspacesConnection', description: 'A page of workspaces.' },
     { name: 'QueryWorkspacesConnectionEdge', description: 'A workspace in a page.' },

@@ -20,8 +20,10 @@ async function stored(of: Field, values: readonly string[], missingValues: reado
   return faults.map((codes) => codes.join(' '));
 }
 
-const accepts = async (of: Field, values: Record<string, string>) => expect(await stored(of, Object.keys(values))).toEqual(Object.values(values));
-const refuses = async (of: Field, values: readonly string[], code = 'TYPE') => expect(await stored(of, values)).toEqual(values.map(() => code));
+const accepts = async (of: Field, values: Record<string, string>) =>
+  expect(await stored(of, Object.keys(values))).toEqual(Object.values(values));
+const refuses = async (of: Field, values: readonly string[], code = 'TYPE') =>
+  expect(await stored(of, values)).toEqual(values.map(() => code));
 
 describe('a value is taken exactly or not at all', () => {
   const of = (type: FieldType, more: Partial<Field> = {}) => field('x', type, {}, more);
@@ -37,7 +39,17 @@ describe('a value is taken exactly or not at all', () => {
   });
 
   it('number', async () => {
-    await accepts(of('number'), { '1.50': '1.50', '0.000': '0.000', '-.5': '-0.5', '5.': '5', '1e3': '1000', '1.5E-3': '0.0015', NaN: 'NaN', INF: 'Infinity', '-INF': '-Infinity' });
+    await accepts(of('number'), {
+      '1.50': '1.50',
+      '0.000': '0.000',
+      '-.5': '-0.5',
+      '5.': '5',
+      '1e3': '1000',
+      '1.5E-3': '0.0015',
+      NaN: 'NaN',
+      INF: 'Infinity',
+      '-INF': '-Infinity',
+    });
     const digits = '123456789.'.repeat(1) + '0123456789'.repeat(40);
     await accepts(of('number'), { [digits]: digits });
     await refuses(of('number'), ['1,5', 'inf', 'Infinity', 'nan', '1e1000', '1e', '.', '+', '--1', '1_0', '0x10', ' 1']);
@@ -52,15 +64,40 @@ describe('a value is taken exactly or not at all', () => {
   });
 
   it('date', async () => {
-    await accepts(of('date'), { '2024-02-29': '2024-02-29', '2000-02-29': '2000-02-29', '0001-01-01': '0001-01-01', '9999-12-31': '9999-12-31' });
+    await accepts(of('date'), {
+      '2024-02-29': '2024-02-29',
+      '2000-02-29': '2000-02-29',
+      '0001-01-01': '0001-01-01',
+      '9999-12-31': '9999-12-31',
+    });
     await refuses(of('date'), [
-      ...['2023-02-29', '1900-02-29', '2024-04-31', '2024-13-01', '2024-00-10', '2024-01-00', '1861-7-1', '0000-01-01', '2024-01-01T00:00:00'],
-      ...['20240101', '24-01-01', '2024-01-01 ', '-001-01-01', '+024-01-01', 'today', 'infinity', '2024-1-001'],
+      '2023-02-29',
+      '1900-02-29',
+      '2024-04-31',
+      '2024-13-01',
+      '2024-00-10',
+      '2024-01-00',
+      '1861-7-1',
+      '0000-01-01',
+      '2024-01-01T00:00:00',
+      '20240101',
+      '24-01-01',
+      '2024-01-01 ',
+      '-001-01-01',
+      '+024-01-01',
+      'today',
+      'infinity',
+      '2024-1-001',
     ]);
   });
 
   it('time', async () => {
-    await accepts(of('time'), { '00:00:00': '00:00:00', '23:59:59.1230': '23:59:59.1230', '01:30:00Z': '01:30:00Z', '01:00:00.50+02:00': '23:00:00.50Z' });
+    await accepts(of('time'), {
+      '00:00:00': '00:00:00',
+      '23:59:59.1230': '23:59:59.1230',
+      '01:30:00Z': '01:30:00Z',
+      '01:00:00.50+02:00': '23:00:00.50Z',
+    });
     await refuses(of('time'), ['24:00:00', '12:60:00', '12:00:60', '12:00', '1:00:00', '12:00:00.', '12:00:00+2', 'noon']);
   });
 
@@ -72,7 +109,16 @@ describe('a value is taken exactly or not at all', () => {
       '2024-02-28T23:00:00-01:00': '2024-02-29T00:00:00Z',
       '1999-12-31T23:59:59.123456789Z': '1999-12-31T23:59:59.123456789Z',
     });
-    await refuses(of('datetime'), ['2024-03-31', '2024-03-31 02:30:00', '2023-02-29T00:00:00Z', '2024-03-31T25:00:00Z', '2024-03-31T02:30:00z', '2024-03-31T02:30:00+0200', '0001-01-01T00:00:00+01:00', '9999-12-31T23:00:00-02:00']);
+    await refuses(of('datetime'), [
+      '2024-03-31',
+      '2024-03-31 02:30:00',
+      '2023-02-29T00:00:00Z',
+      '2024-03-31T25:00:00Z',
+      '2024-03-31T02:30:00z',
+      '2024-03-31T02:30:00+0200',
+      '0001-01-01T00:00:00+01:00',
+      '9999-12-31T23:00:00-02:00',
+    ]);
   });
 
   it('year and year with month', async () => {
@@ -83,7 +129,20 @@ describe('a value is taken exactly or not at all', () => {
   });
 
   it('text, code point for code point', async () => {
-    const texts = ['ä', 'ä', '𝄞', '\u200b', ' padded ', 'line\nbreak', 'tab\t', '\\N', 'NULL', "quote ' and \"", '\ufeff', 'x'.repeat(100_000)];
+    const texts = [
+      'ä',
+      'ä',
+      '𝄞',
+      '\u200b',
+      ' padded ',
+      'line\nbreak',
+      'tab\t',
+      '\\N',
+      'NULL',
+      'quote \' and "',
+      '\ufeff',
+      'x'.repeat(100_000),
+    ];
     expect(await stored(field('x'), texts)).toEqual(texts);
   });
 
@@ -98,14 +157,33 @@ describe('constraints', () => {
   it('required', async () => refuses(field('x', 'string', { required: true }), ['', ''], 'REQUIRED'));
 
   it('length, in code points', async () => {
-    expect(await stored(field('x', 'string', { minLength: 2, maxLength: 3 }), ['𝄞', '𝄞𝄞', 'abc', 'abcd', ''])).toEqual(['MIN_LENGTH', '', '', 'MAX_LENGTH', '']);
+    expect(await stored(field('x', 'string', { minLength: 2, maxLength: 3 }), ['𝄞', '𝄞𝄞', 'abc', 'abcd', ''])).toEqual([
+      'MIN_LENGTH',
+      '',
+      '',
+      'MAX_LENGTH',
+      '',
+    ]);
   });
 
   it('bounds, exact for large and long numbers', async () => {
     const of = field('x', 'integer', { minimum: '9007199254740993', exclusiveMaximum: '9223372036854775808' });
-    expect(await stored(of, ['9007199254740992', '9007199254740993', '9223372036854775807', '9223372036854775808'])).toEqual(['MINIMUM', '', '', 'EXCLUSIVE_MAXIMUM']);
-    expect(await stored(field('x', 'date', { exclusiveMinimum: '2024-01-01', maximum: '2024-12-31' }), ['2024-01-01', '2024-06-01', '2025-01-01'])).toEqual(['EXCLUSIVE_MINIMUM', '', 'MAXIMUM']);
-    expect(await stored(field('x', 'datetime', { minimum: '2024-01-01T00:00:00Z' }), ['2024-01-01T00:00:00.5Z', '2024-01-01T00:30:00+01:00'])).toEqual(['', 'MINIMUM']);
+    expect(await stored(of, ['9007199254740992', '9007199254740993', '9223372036854775807', '9223372036854775808'])).toEqual([
+      'MINIMUM',
+      '',
+      '',
+      'EXCLUSIVE_MAXIMUM',
+    ]);
+    expect(
+      await stored(field('x', 'date', { exclusiveMinimum: '2024-01-01', maximum: '2024-12-31' }), [
+        '2024-01-01',
+        '2024-06-01',
+        '2025-01-01',
+      ]),
+    ).toEqual(['EXCLUSIVE_MINIMUM', '', 'MAXIMUM']);
+    expect(
+      await stored(field('x', 'datetime', { minimum: '2024-01-01T00:00:00Z' }), ['2024-01-01T00:00:00.5Z', '2024-01-01T00:30:00+01:00']),
+    ).toEqual(['', 'MINIMUM']);
     expect(await stored(field('x', 'number', { minimum: '0' }), ['nope', '-1', '1'])).toEqual(['TYPE', 'MINIMUM', '']);
   });
 
@@ -115,11 +193,20 @@ describe('constraints', () => {
   });
 
   it('patterns match whole values', async () => {
-    expect(await stored(field('x', 'string', { pattern: '[A-Z]{2}\\d+' }), ['AB1', 'xAB1', 'AB1x', 'AB1\n'])).toEqual(['', 'PATTERN', 'PATTERN', 'PATTERN']);
+    expect(await stored(field('x', 'string', { pattern: '[A-Z]{2}\\d+' }), ['AB1', 'xAB1', 'AB1x', 'AB1\n'])).toEqual([
+      '',
+      'PATTERN',
+      'PATTERN',
+      'PATTERN',
+    ]);
     expect(await stored(field('x', 'string', { pattern: '^(a|b).c$' }), ['axc', 'a\nc', 'b.c'])).toEqual(['', 'PATTERN', '']);
     for (const pattern of ['(a)\\1', '[a-z-[aeiou]]', '\\p{Lu}+', '\\bx', '(?i)x', 'a{300}', '[', '(', '[[:alpha:]]']) {
       const outcome = await db.load(plan('patterned', schema([field('x', 'string', { pattern })])), 'x\na\n');
-      expect(outcome, pattern).toMatchObject({ state: 'failed', failure: { code: 'PATTERN_NOT_SUPPORTED', origin: 'package' }, rows: { source: 1, unprocessed: 1 } });
+      expect(outcome, pattern).toMatchObject({
+        state: 'failed',
+        failure: { code: 'PATTERN_NOT_SUPPORTED', origin: 'package' },
+        rows: { source: 1, unprocessed: 1 },
+      });
     }
     expect(postgresPattern('a[.]b.')).toBe('^(?:a[.]b[^\\n\\r])$');
   });
@@ -129,18 +216,25 @@ describe('constraints', () => {
     const keyed = plan('keyed', schema([field('a', 'integer'), field('b')], { primaryKey: ['a', 'b'] }));
     const outcome = await db.load(keyed, 'a,b\n1,x\n01,x\n1,\n1,y\n1,x\n');
     expect(outcome).toMatchObject({ rows: account({ source: 5, rejected: 3, unprocessed: 2 }), errors: { count: 3 } });
-    expect(outcome !== 'abandoned' && outcome.state === 'failed' && outcome.errors.first.map(({ row, field: name, code }) => [row, name, code])).toEqual([
+    expect(
+      outcome !== 'abandoned' && outcome.state === 'failed' && outcome.errors.first.map(({ row, field: name, code }) => [row, name, code]),
+    ).toEqual([
       [2, 'a, b', 'PRIMARY_KEY'],
       [3, 'b', 'PRIMARY_KEY'],
       [5, 'a, b', 'PRIMARY_KEY'],
     ]);
     // Nothing but the key is wrong here: the table's own index finds it.
-    expect(await db.load(keyed, 'a,b\n1,x\n2,x\n01,x\n')).toMatchObject({ rows: account({ source: 3, rejected: 1, unprocessed: 2 }), errors: { first: [{ row: 3, code: 'PRIMARY_KEY' }] } });
+    expect(await db.load(keyed, 'a,b\n1,x\n2,x\n01,x\n')).toMatchObject({
+      rows: account({ source: 3, rejected: 1, unprocessed: 2 }),
+      errors: { first: [{ row: 3, code: 'PRIMARY_KEY' }] },
+    });
     const combined = plan('combined', schema([field('a'), field('b')], { uniqueKeys: [['a', 'b']] }));
-    expect(await db.load(combined, 'a,b\n1,x\n1,x\n1,\n1,\n')).toMatchObject({ errors: { count: 1, first: [{ row: 2, field: 'a, b', code: 'UNIQUE' }] } });
+    expect(await db.load(combined, 'a,b\n1,x\n1,x\n1,\n1,\n')).toMatchObject({
+      errors: { count: 1, first: [{ row: 2, field: 'a, b', code: 'UNIQUE' }] },
+    });
   });
 
-  it('a constraint that is no value of its type fails the step as the package\'s fault', async () => {
+  it("a constraint that is no value of its type fails the step as the package's fault", async () => {
     const outcome = await db.load(plan('unsound', schema([field('x', 'integer', { minimum: 'low' })])), 'x\n1\n');
     expect(outcome).toMatchObject({ failure: { code: 'INVALID_CONSTRAINT', origin: 'package' } });
   });

@@ -10,6 +10,8 @@ import { csvDialect, field, plan, recordsDatabase, schema } from './loading.ts';
 
 const db = await recordsDatabase();
 const signal = new AbortController().signal;
+// More than the suite has time for: PROPERTY_EFFORT=40
+const effort = Number(process.env.PROPERTY_EFFORT ?? 1);
 const fastDialect = { ...csvDialect, quoteChar: '"' };
 
 async function* cut(bytes: Buffer, size: number): AsyncGenerator<Buffer, void, undefined> {
@@ -74,7 +76,7 @@ describe('the two CSV readers', () => {
           expect(await read(client, 'slow', bytes, size)).toEqual(expected);
           expect(await read(client, 'fast', bytes, size)).toEqual(expected);
         }),
-        { numRuns: 300 },
+        { numRuns: 150 * effort },
       );
     } finally {
       client.release();
@@ -96,7 +98,7 @@ describe('the two CSV readers', () => {
           if ('doubt' in fast) doubts += 1;
           else expect(fast).toEqual(await read(client, 'slow', bytes, size, header));
         }),
-        { numRuns: 1_500 },
+        { numRuns: 500 * effort },
       );
     } finally {
       client.release();

@@ -2,7 +2,7 @@
 import { createReadStream, existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { fieldTypes, type FieldType, type ForeignKey } from '../../src/packages/plan.ts';
+import { type FieldType, type ForeignKey, fieldTypes } from '../../src/packages/plan.ts';
 import { csvDialect, field, plan, recordsDatabase, schema, shared } from './loading.ts';
 
 const db = await recordsDatabase();
@@ -12,9 +12,16 @@ interface StatedResource {
   readonly path: string;
   readonly dialect?: { readonly delimiter?: string };
   readonly schema: {
-    readonly fields: readonly { readonly name: string; readonly type?: string; readonly constraints?: { readonly required?: boolean; readonly unique?: boolean; readonly enum?: readonly string[] } }[];
+    readonly fields: readonly {
+      readonly name: string;
+      readonly type?: string;
+      readonly constraints?: { readonly required?: boolean; readonly unique?: boolean; readonly enum?: readonly string[] };
+    }[];
     readonly primaryKey?: string | readonly string[];
-    readonly foreignKeys?: readonly { readonly fields: string | readonly string[]; readonly reference: { readonly resource?: string; readonly fields: string | readonly string[] } }[];
+    readonly foreignKeys?: readonly {
+      readonly fields: string | readonly string[];
+      readonly reference: { readonly resource?: string; readonly fields: string | readonly string[] };
+    }[];
     readonly missingValues?: readonly string[];
   };
 }
@@ -28,7 +35,10 @@ function resources(folder: string) {
       return field(name, known, constraints ?? {});
     });
     const foreignKeys = (resource.schema.foreignKeys ?? []).map(
-      (key): ForeignKey => ({ fields: [key.fields].flat(), reference: { resource: key.reference.resource || resource.name, fields: [key.reference.fields].flat() } }),
+      (key): ForeignKey => ({
+        fields: [key.fields].flat(),
+        reference: { resource: key.reference.resource || resource.name, fields: [key.reference.fields].flat() },
+      }),
     );
     const table = schema(fields, {
       foreignKeys,
@@ -69,16 +79,41 @@ describe('real packages', () => {
   });
 
   it.skipIf(!has('chinook'))('chinook: JSON, decimals, a self reference', async () => {
-    const order = ['artist', 'album', 'genre', 'mediatype', 'track', 'playlist', 'playlisttrack', 'employee', 'customer', 'invoice', 'invoiceline'];
+    const order = [
+      'artist',
+      'album',
+      'genre',
+      'mediatype',
+      'track',
+      'playlist',
+      'playlisttrack',
+      'employee',
+      'customer',
+      'invoice',
+      'invoiceline',
+    ];
     expect(await loadAll('chinook', order)).toEqual({
-      ...{ artist: 275, album: 347, genre: 25, mediatype: 5, track: 3_503, playlist: 18, playlisttrack: 8_715 },
-      ...{ employee: 8, customer: 59, invoice: 412, invoiceline: 2_240 },
+      artist: 275,
+      album: 347,
+      genre: 25,
+      mediatype: 5,
+      track: 3_503,
+      playlist: 18,
+      playlisttrack: 8_715,
+      employee: 8,
+      customer: 59,
+      invoice: 412,
+      invoiceline: 2_240,
     });
   });
 
   it.skipIf(!has('etn-2014-demer'))('etn-2014-demer: 235,809 detections, six foreign keys', async () => {
     expect(await loadAll('etn-2014-demer', ['tags', 'receivers', 'animals', 'deployments', 'detections'])).toEqual({
-      ...{ tags: 16, receivers: 140, animals: 16, deployments: 1_060, detections: 235_809 },
+      tags: 16,
+      receivers: 140,
+      animals: 16,
+      deployments: 1_060,
+      detections: 235_809,
     });
   });
 });

@@ -14,7 +14,13 @@ async function reader(name: string) {
 
 const types = ['integer', 'number', 'boolean', 'date', 'time', 'datetime', 'year', 'yearmonth', 'any', 'string'] as const;
 await db.load(
-  plan('typed', schema(types.map((type) => field(type, type)), { primaryKey: ['integer'] })),
+  plan(
+    'typed',
+    schema(
+      types.map((type) => field(type, type)),
+      { primaryKey: ['integer'] },
+    ),
+  ),
   `${types.join(',')}\n9007199254740993,1.50,true,2024-02-29,10:00:00,2024-01-01T00:00:00+01:00,1999,1999-12,x,"é"\n7,INF,0,,,,,,,\n`,
 );
 const numbers = Array.from({ length: 10 }, (_, n) => n + 1);
@@ -24,10 +30,31 @@ describe('rows are read', () => {
   it('as values that JSON can hold, exactly', async () => {
     const page = await (await reader('typed'))({ first: 5 });
     expect(page.rows.map(({ key, values }) => ({ key, ...values }))).toEqual([
-      { key: '7', integer: 7, number: 'INF', boolean: false, date: null, time: null, datetime: null, year: null, yearmonth: null, any: null, string: null },
       {
-        ...{ key: '9007199254740993', integer: '9007199254740993', number: '1.50', boolean: true, date: '2024-02-29', time: '10:00:00' },
-        ...{ datetime: '2023-12-31T23:00:00Z', year: 1999, yearmonth: '1999-12', any: 'x', string: 'é' },
+        key: '7',
+        integer: 7,
+        number: 'INF',
+        boolean: false,
+        date: null,
+        time: null,
+        datetime: null,
+        year: null,
+        yearmonth: null,
+        any: null,
+        string: null,
+      },
+      {
+        key: '9007199254740993',
+        integer: '9007199254740993',
+        number: '1.50',
+        boolean: true,
+        date: '2024-02-29',
+        time: '10:00:00',
+        datetime: '2023-12-31T23:00:00Z',
+        year: 1999,
+        yearmonth: '1999-12',
+        any: 'x',
+        string: 'é',
       },
     ]);
   });
@@ -54,7 +81,11 @@ describe('rows are read', () => {
       more = page.hasPreviousPage;
     }
     expect(backward).toEqual(numbers);
-    const between = await read({ first: 10, after: (await read({ first: 2 })).rows[1]?.cursor, before: (await read({ last: 2 })).rows[0]?.cursor });
+    const between = await read({
+      first: 10,
+      after: (await read({ first: 2 })).rows[1]?.cursor,
+      before: (await read({ last: 2 })).rows[0]?.cursor,
+    });
     expect(between.rows.map(({ values }) => values.n)).toEqual([3, 4, 5, 6, 7, 8]);
     expect((await read({ first: 0 })).rows).toEqual([]);
   });

@@ -53,8 +53,14 @@ describe('missing references', () => {
   });
 
   it('partly filled are faults of the row, whatever is missing', async () => {
-    const outcome = await db.load(orders('partly', [key(['code', 'batch'], 'goods', ['code', 'batch'])]), 'id,code,batch\n1,salt,\n2,,1\n3,,\n');
-    expect(outcome).toMatchObject({ rows: { rejected: 2, unprocessed: 1 }, errors: { count: 2, first: [{ row: 1, code: 'PARTIAL_REFERENCE' }, { row: 2 }] } });
+    const outcome = await db.load(
+      orders('partly', [key(['code', 'batch'], 'goods', ['code', 'batch'])]),
+      'id,code,batch\n1,salt,\n2,,1\n3,,\n',
+    );
+    expect(outcome).toMatchObject({
+      rows: { rejected: 2, unprocessed: 1 },
+      errors: { count: 2, first: [{ row: 1, code: 'PARTIAL_REFERENCE' }, { row: 2 }] },
+    });
   });
 
   it('to a dataset that does not exist are all missing', async () => {
@@ -90,7 +96,13 @@ describe('missing references', () => {
 
 describe('references to the dataset itself', () => {
   const staff = (name: string, more: readonly ForeignKey[] = []) =>
-    plan(name, schema([field('id', 'integer'), field('boss', 'integer'), field('code')], { primaryKey: ['id'], foreignKeys: [key('boss', name, 'id'), ...more] }));
+    plan(
+      name,
+      schema([field('id', 'integer'), field('boss', 'integer'), field('code')], {
+        primaryKey: ['id'],
+        foreignKeys: [key('boss', name, 'id'), ...more],
+      }),
+    );
 
   it('find their target in the file, wherever it stands, and among the rows that are there', async () => {
     expect(await db.load(staff('crew'), 'id,boss,code\n2,1,\n1,,\n3,3,\n')).toMatchObject({ state: 'succeeded', rows: { loaded: 3 } });
@@ -115,14 +127,22 @@ describe('references to the dataset itself', () => {
   it('by another field than the key see that field as it will be', async () => {
     const dataset = plan(
       'renamed',
-      schema([field('id', 'integer'), field('label', 'string', { unique: true }), field('of')], { primaryKey: ['id'], foreignKeys: [key('of', 'renamed', 'label')] }),
+      schema([field('id', 'integer'), field('label', 'string', { unique: true }), field('of')], {
+        primaryKey: ['id'],
+        foreignKeys: [key('of', 'renamed', 'label')],
+      }),
     );
     expect(await db.load(dataset, 'id,label,of\n1,a,\n2,b,a\n')).toMatchObject({ state: 'succeeded' });
-    expect(await db.load(dataset, 'id,label,of\n1,c,\n3,d,a\n')).toMatchObject({ state: 'blocked', rows: account({ source: 2, updated: 1, blocked: 1 }) });
+    expect(await db.load(dataset, 'id,label,of\n1,c,\n3,d,a\n')).toMatchObject({
+      state: 'blocked',
+      rows: account({ source: 2, updated: 1, blocked: 1 }),
+    });
   });
 
   it('count what the file brings also where missing ones fail it', async () => {
     const dataset = staff('strict');
-    expect(await db.load(dataset, 'id,boss,code\n1,2,\n2,,\n3,9,\n', { onMissingReference: 'FAIL' })).toMatchObject({ errors: { count: 1, first: [{ row: 3 }] } });
+    expect(await db.load(dataset, 'id,boss,code\n1,2,\n2,,\n3,9,\n', { onMissingReference: 'FAIL' })).toMatchObject({
+      errors: { count: 1, first: [{ row: 3 }] },
+    });
   });
 });

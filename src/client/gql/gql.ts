@@ -3,7 +3,144 @@ import * as types from './graphql.ts';
 
 
 
-const documents = {}
+/**
+ * Map of all GraphQL operations in the project.
+ *
+ * This map has several performance disadvantages:
+ * 1. It is not tree-shakeable, so it will include all operations in the project.
+ * 2. It is not minifiable, so the string of a GraphQL query will be multiple times inside the bundle.
+ * 3. It does not support dead code elimination, so it will add unused operations.
+ *
+ * Therefore it is highly recommended to use the babel or swc plugin for production.
+ * Learn more about it here: https://the-guild.dev/graphql/codegen/plugins/presets/preset-client#reducing-bundle-size
+ */
+type Documents = {
+    "\n  fragment RunFields on DataRun {\n    id\n    state\n    driving\n    activeChildren\n    allowedActions\n    registeredAt\n    registeredBy\n    startedAt\n    settledAt\n    cancelRequestedAt\n    lastEventCursor\n    notes\n    package { name title version digest }\n    workspace { id slug }\n    failure { code origin phase retryable summary }\n    failedStep { dataset }\n    readiness { ready blockers { code dataset message count sampleKeys clearedBy } }\n    whyNotRunning { code message remedy since subject }\n    steps {\n      dataset\n      target\n      state\n      attempt\n      finallyBlocked\n      skippedBecause\n      rows { source loaded updated unchanged rejected blocked unprocessed }\n      failure { code origin phase retryable summary }\n      rowErrorCount\n    }\n  }\n": typeof types.RunFieldsFragmentDoc,
+    "\n  fragment EventFields on LifecycleEvent {\n    __typename\n    id\n    cursor\n    sequence\n    at\n    action\n    from\n    to\n    actor\n    cause\n    reason\n    requestId\n    ... on DataRunEvent { dataset dataRun { id } }\n  }\n": typeof types.EventFieldsFragmentDoc,
+    "\n  mutation CreateWorkspace($input: CreateWorkspaceInput!) {\n    createWorkspace(input: $input) {\n      __typename\n      ... on Workspace { id slug name lastEventCursor }\n      ... on ForbiddenError { code message permission }\n      ... on ConflictError { code message conflictingId }\n      ... on InvalidInputError { code message field }\n    }\n  }\n": typeof types.CreateWorkspaceDocument,
+    "\n  query WorkspaceBySlug($slug: String!) {\n    workspace(slug: $slug) { id slug name lastEventCursor }\n  }\n": typeof types.WorkspaceBySlugDocument,
+    "\n  query Datasets($slug: String!, $first: Int!, $after: String) {\n    workspace(slug: $slug) {\n      datasets(first: $first, after: $after) {\n        edges { node { id name rowCount updatedAt } }\n        pageInfo { hasNextPage endCursor }\n      }\n    }\n  }\n": typeof types.DatasetsDocument,
+    "\n  query DatasetRows($id: ID!, $first: Int!) {\n    node(id: $id) {\n      __typename\n      ... on Dataset { name rows(first: $first) { edges { node { key values } } } }\n    }\n  }\n": typeof types.DatasetRowsDocument,
+    "\n  mutation StagePackage($input: StagePackageInput!) {\n    stagePackage(input: $input) {\n      __typename\n      ... on StagedPackage { packageId uploadUrl expiresAt }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission }\n      ... on InvalidInputError { code message field }\n    }\n  }\n": typeof types.StagePackageDocument,
+    "\n  mutation RegisterDataRun($input: RegisterDataRunInput!) {\n    registerDataRun(input: $input) {\n      __typename\n      ... on DataRun { ...RunFields }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission dataset }\n      ... on ConflictError { code message conflictingId }\n      ... on InvalidInputError { code message field }\n      ... on InvalidPackageError { code message problems { code pointer resource message } }\n    }\n  }\n": typeof types.RegisterDataRunDocument,
+    "\n  mutation StartDataRun($input: StartDataRunInput!) {\n    startDataRun(input: $input) {\n      __typename\n      ... on DataRun { ...RunFields }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission dataset }\n      ... on ConflictError { code message conflictingId }\n      ... on InvalidInputError { code message field }\n      ... on InvalidTransitionError { code message from action allowed }\n    }\n  }\n": typeof types.StartDataRunDocument,
+    "\n  mutation PauseDataRun($input: PauseDataRunInput!) {\n    pauseDataRun(input: $input) {\n      __typename\n      ... on DataRun { ...RunFields }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission dataset }\n      ... on ConflictError { code message conflictingId }\n      ... on InvalidInputError { code message field }\n      ... on InvalidTransitionError { code message from action allowed }\n    }\n  }\n": typeof types.PauseDataRunDocument,
+    "\n  mutation ResumeDataRun($input: ResumeDataRunInput!) {\n    resumeDataRun(input: $input) {\n      __typename\n      ... on DataRun { ...RunFields }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission dataset }\n      ... on ConflictError { code message conflictingId }\n      ... on InvalidInputError { code message field }\n      ... on InvalidTransitionError { code message from action allowed }\n    }\n  }\n": typeof types.ResumeDataRunDocument,
+    "\n  mutation CancelDataRun($input: CancelDataRunInput!) {\n    cancelDataRun(input: $input) {\n      __typename\n      ... on DataRun { ...RunFields }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission dataset }\n      ... on ConflictError { code message conflictingId }\n      ... on InvalidInputError { code message field }\n      ... on InvalidTransitionError { code message from action allowed }\n    }\n  }\n": typeof types.CancelDataRunDocument,
+    "\n  mutation AdvanceDataRun($input: AdvanceDataRunInput!) {\n    advanceDataRun(input: $input) {\n      __typename\n      ... on DataRun { ...RunFields }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission dataset }\n      ... on InvalidInputError { code message field }\n      ... on InvalidTransitionError { code message from action allowed }\n    }\n  }\n": typeof types.AdvanceDataRunDocument,
+    "\n  query DataRun($id: ID!) {\n    dataRun(id: $id) { ...RunFields }\n  }\n": typeof types.DataRunDocument,
+    "\n  query RowErrors($id: ID!) {\n    dataRun(id: $id) {\n      failedStep { dataset rowErrorCount rowErrors { row field code message } }\n    }\n  }\n": typeof types.RowErrorsDocument,
+    "\n  query DataRuns($slug: String!, $first: Int!, $after: String, $filter: DataRunFilter) {\n    workspace(slug: $slug) {\n      dataRuns(first: $first, after: $after, filter: $filter) {\n        edges {\n          node { id state registeredAt registeredBy settledAt package { name version } failure { code summary } readiness { ready } }\n        }\n        pageInfo { hasNextPage endCursor }\n      }\n    }\n  }\n": typeof types.DataRunsDocument,
+    "\n  query PastEvents($id: ID!, $first: Int!, $after: String) {\n    dataRun(id: $id) {\n      state\n      lastEventCursor\n      events(first: $first, after: $after) {\n        edges { node { ...EventFields } }\n        pageInfo { hasNextPage endCursor }\n      }\n    }\n  }\n": typeof types.PastEventsDocument,
+    "\n  subscription DataRunEvents($id: ID!, $after: String) {\n    dataRunEvents(id: $id, after: $after) { ...EventFields }\n  }\n": typeof types.DataRunEventsDocument,
+    "\n  subscription WorkspaceEvents($workspace: ID!, $after: String) {\n    workspaceEvents(workspace: $workspace, after: $after) { ...EventFields }\n  }\n": typeof types.WorkspaceEventsDocument,
+    "\n  subscription DataRunProgress($id: ID!) {\n    dataRunProgress(id: $id) {\n      at\n      state\n      progress { done total totalIsExact unit }\n      steps { dataset state progress { done total totalIsExact unit } }\n    }\n  }\n": typeof types.DataRunProgressDocument,
+};
+const documents: Documents = {
+    "\n  fragment RunFields on DataRun {\n    id\n    state\n    driving\n    activeChildren\n    allowedActions\n    registeredAt\n    registeredBy\n    startedAt\n    settledAt\n    cancelRequestedAt\n    lastEventCursor\n    notes\n    package { name title version digest }\n    workspace { id slug }\n    failure { code origin phase retryable summary }\n    failedStep { dataset }\n    readiness { ready blockers { code dataset message count sampleKeys clearedBy } }\n    whyNotRunning { code message remedy since subject }\n    steps {\n      dataset\n      target\n      state\n      attempt\n      finallyBlocked\n      skippedBecause\n      rows { source loaded updated unchanged rejected blocked unprocessed }\n      failure { code origin phase retryable summary }\n      rowErrorCount\n    }\n  }\n": types.RunFieldsFragmentDoc,
+    "\n  fragment EventFields on LifecycleEvent {\n    __typename\n    id\n    cursor\n    sequence\n    at\n    action\n    from\n    to\n    actor\n    cause\n    reason\n    requestId\n    ... on DataRunEvent { dataset dataRun { id } }\n  }\n": types.EventFieldsFragmentDoc,
+    "\n  mutation CreateWorkspace($input: CreateWorkspaceInput!) {\n    createWorkspace(input: $input) {\n      __typename\n      ... on Workspace { id slug name lastEventCursor }\n      ... on ForbiddenError { code message permission }\n      ... on ConflictError { code message conflictingId }\n      ... on InvalidInputError { code message field }\n    }\n  }\n": types.CreateWorkspaceDocument,
+    "\n  query WorkspaceBySlug($slug: String!) {\n    workspace(slug: $slug) { id slug name lastEventCursor }\n  }\n": types.WorkspaceBySlugDocument,
+    "\n  query Datasets($slug: String!, $first: Int!, $after: String) {\n    workspace(slug: $slug) {\n      datasets(first: $first, after: $after) {\n        edges { node { id name rowCount updatedAt } }\n        pageInfo { hasNextPage endCursor }\n      }\n    }\n  }\n": types.DatasetsDocument,
+    "\n  query DatasetRows($id: ID!, $first: Int!) {\n    node(id: $id) {\n      __typename\n      ... on Dataset { name rows(first: $first) { edges { node { key values } } } }\n    }\n  }\n": types.DatasetRowsDocument,
+    "\n  mutation StagePackage($input: StagePackageInput!) {\n    stagePackage(input: $input) {\n      __typename\n      ... on StagedPackage { packageId uploadUrl expiresAt }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission }\n      ... on InvalidInputError { code message field }\n    }\n  }\n": types.StagePackageDocument,
+    "\n  mutation RegisterDataRun($input: RegisterDataRunInput!) {\n    registerDataRun(input: $input) {\n      __typename\n      ... on DataRun { ...RunFields }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission dataset }\n      ... on ConflictError { code message conflictingId }\n      ... on InvalidInputError { code message field }\n      ... on InvalidPackageError { code message problems { code pointer resource message } }\n    }\n  }\n": types.RegisterDataRunDocument,
+    "\n  mutation StartDataRun($input: StartDataRunInput!) {\n    startDataRun(input: $input) {\n      __typename\n      ... on DataRun { ...RunFields }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission dataset }\n      ... on ConflictError { code message conflictingId }\n      ... on InvalidInputError { code message field }\n      ... on InvalidTransitionError { code message from action allowed }\n    }\n  }\n": types.StartDataRunDocument,
+    "\n  mutation PauseDataRun($input: PauseDataRunInput!) {\n    pauseDataRun(input: $input) {\n      __typename\n      ... on DataRun { ...RunFields }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission dataset }\n      ... on ConflictError { code message conflictingId }\n      ... on InvalidInputError { code message field }\n      ... on InvalidTransitionError { code message from action allowed }\n    }\n  }\n": types.PauseDataRunDocument,
+    "\n  mutation ResumeDataRun($input: ResumeDataRunInput!) {\n    resumeDataRun(input: $input) {\n      __typename\n      ... on DataRun { ...RunFields }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission dataset }\n      ... on ConflictError { code message conflictingId }\n      ... on InvalidInputError { code message field }\n      ... on InvalidTransitionError { code message from action allowed }\n    }\n  }\n": types.ResumeDataRunDocument,
+    "\n  mutation CancelDataRun($input: CancelDataRunInput!) {\n    cancelDataRun(input: $input) {\n      __typename\n      ... on DataRun { ...RunFields }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission dataset }\n      ... on ConflictError { code message conflictingId }\n      ... on InvalidInputError { code message field }\n      ... on InvalidTransitionError { code message from action allowed }\n    }\n  }\n": types.CancelDataRunDocument,
+    "\n  mutation AdvanceDataRun($input: AdvanceDataRunInput!) {\n    advanceDataRun(input: $input) {\n      __typename\n      ... on DataRun { ...RunFields }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission dataset }\n      ... on InvalidInputError { code message field }\n      ... on InvalidTransitionError { code message from action allowed }\n    }\n  }\n": types.AdvanceDataRunDocument,
+    "\n  query DataRun($id: ID!) {\n    dataRun(id: $id) { ...RunFields }\n  }\n": types.DataRunDocument,
+    "\n  query RowErrors($id: ID!) {\n    dataRun(id: $id) {\n      failedStep { dataset rowErrorCount rowErrors { row field code message } }\n    }\n  }\n": types.RowErrorsDocument,
+    "\n  query DataRuns($slug: String!, $first: Int!, $after: String, $filter: DataRunFilter) {\n    workspace(slug: $slug) {\n      dataRuns(first: $first, after: $after, filter: $filter) {\n        edges {\n          node { id state registeredAt registeredBy settledAt package { name version } failure { code summary } readiness { ready } }\n        }\n        pageInfo { hasNextPage endCursor }\n      }\n    }\n  }\n": types.DataRunsDocument,
+    "\n  query PastEvents($id: ID!, $first: Int!, $after: String) {\n    dataRun(id: $id) {\n      state\n      lastEventCursor\n      events(first: $first, after: $after) {\n        edges { node { ...EventFields } }\n        pageInfo { hasNextPage endCursor }\n      }\n    }\n  }\n": types.PastEventsDocument,
+    "\n  subscription DataRunEvents($id: ID!, $after: String) {\n    dataRunEvents(id: $id, after: $after) { ...EventFields }\n  }\n": types.DataRunEventsDocument,
+    "\n  subscription WorkspaceEvents($workspace: ID!, $after: String) {\n    workspaceEvents(workspace: $workspace, after: $after) { ...EventFields }\n  }\n": types.WorkspaceEventsDocument,
+    "\n  subscription DataRunProgress($id: ID!) {\n    dataRunProgress(id: $id) {\n      at\n      state\n      progress { done total totalIsExact unit }\n      steps { dataset state progress { done total totalIsExact unit } }\n    }\n  }\n": types.DataRunProgressDocument,
+};
+
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  fragment RunFields on DataRun {\n    id\n    state\n    driving\n    activeChildren\n    allowedActions\n    registeredAt\n    registeredBy\n    startedAt\n    settledAt\n    cancelRequestedAt\n    lastEventCursor\n    notes\n    package { name title version digest }\n    workspace { id slug }\n    failure { code origin phase retryable summary }\n    failedStep { dataset }\n    readiness { ready blockers { code dataset message count sampleKeys clearedBy } }\n    whyNotRunning { code message remedy since subject }\n    steps {\n      dataset\n      target\n      state\n      attempt\n      finallyBlocked\n      skippedBecause\n      rows { source loaded updated unchanged rejected blocked unprocessed }\n      failure { code origin phase retryable summary }\n      rowErrorCount\n    }\n  }\n"): typeof import('./graphql.ts').RunFieldsFragmentDoc;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  fragment EventFields on LifecycleEvent {\n    __typename\n    id\n    cursor\n    sequence\n    at\n    action\n    from\n    to\n    actor\n    cause\n    reason\n    requestId\n    ... on DataRunEvent { dataset dataRun { id } }\n  }\n"): typeof import('./graphql.ts').EventFieldsFragmentDoc;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation CreateWorkspace($input: CreateWorkspaceInput!) {\n    createWorkspace(input: $input) {\n      __typename\n      ... on Workspace { id slug name lastEventCursor }\n      ... on ForbiddenError { code message permission }\n      ... on ConflictError { code message conflictingId }\n      ... on InvalidInputError { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').CreateWorkspaceDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query WorkspaceBySlug($slug: String!) {\n    workspace(slug: $slug) { id slug name lastEventCursor }\n  }\n"): typeof import('./graphql.ts').WorkspaceBySlugDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query Datasets($slug: String!, $first: Int!, $after: String) {\n    workspace(slug: $slug) {\n      datasets(first: $first, after: $after) {\n        edges { node { id name rowCount updatedAt } }\n        pageInfo { hasNextPage endCursor }\n      }\n    }\n  }\n"): typeof import('./graphql.ts').DatasetsDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query DatasetRows($id: ID!, $first: Int!) {\n    node(id: $id) {\n      __typename\n      ... on Dataset { name rows(first: $first) { edges { node { key values } } } }\n    }\n  }\n"): typeof import('./graphql.ts').DatasetRowsDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation StagePackage($input: StagePackageInput!) {\n    stagePackage(input: $input) {\n      __typename\n      ... on StagedPackage { packageId uploadUrl expiresAt }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission }\n      ... on InvalidInputError { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').StagePackageDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation RegisterDataRun($input: RegisterDataRunInput!) {\n    registerDataRun(input: $input) {\n      __typename\n      ... on DataRun { ...RunFields }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission dataset }\n      ... on ConflictError { code message conflictingId }\n      ... on InvalidInputError { code message field }\n      ... on InvalidPackageError { code message problems { code pointer resource message } }\n    }\n  }\n"): typeof import('./graphql.ts').RegisterDataRunDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation StartDataRun($input: StartDataRunInput!) {\n    startDataRun(input: $input) {\n      __typename\n      ... on DataRun { ...RunFields }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission dataset }\n      ... on ConflictError { code message conflictingId }\n      ... on InvalidInputError { code message field }\n      ... on InvalidTransitionError { code message from action allowed }\n    }\n  }\n"): typeof import('./graphql.ts').StartDataRunDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation PauseDataRun($input: PauseDataRunInput!) {\n    pauseDataRun(input: $input) {\n      __typename\n      ... on DataRun { ...RunFields }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission dataset }\n      ... on ConflictError { code message conflictingId }\n      ... on InvalidInputError { code message field }\n      ... on InvalidTransitionError { code message from action allowed }\n    }\n  }\n"): typeof import('./graphql.ts').PauseDataRunDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation ResumeDataRun($input: ResumeDataRunInput!) {\n    resumeDataRun(input: $input) {\n      __typename\n      ... on DataRun { ...RunFields }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission dataset }\n      ... on ConflictError { code message conflictingId }\n      ... on InvalidInputError { code message field }\n      ... on InvalidTransitionError { code message from action allowed }\n    }\n  }\n"): typeof import('./graphql.ts').ResumeDataRunDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation CancelDataRun($input: CancelDataRunInput!) {\n    cancelDataRun(input: $input) {\n      __typename\n      ... on DataRun { ...RunFields }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission dataset }\n      ... on ConflictError { code message conflictingId }\n      ... on InvalidInputError { code message field }\n      ... on InvalidTransitionError { code message from action allowed }\n    }\n  }\n"): typeof import('./graphql.ts').CancelDataRunDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation AdvanceDataRun($input: AdvanceDataRunInput!) {\n    advanceDataRun(input: $input) {\n      __typename\n      ... on DataRun { ...RunFields }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission dataset }\n      ... on InvalidInputError { code message field }\n      ... on InvalidTransitionError { code message from action allowed }\n    }\n  }\n"): typeof import('./graphql.ts').AdvanceDataRunDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query DataRun($id: ID!) {\n    dataRun(id: $id) { ...RunFields }\n  }\n"): typeof import('./graphql.ts').DataRunDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query RowErrors($id: ID!) {\n    dataRun(id: $id) {\n      failedStep { dataset rowErrorCount rowErrors { row field code message } }\n    }\n  }\n"): typeof import('./graphql.ts').RowErrorsDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query DataRuns($slug: String!, $first: Int!, $after: String, $filter: DataRunFilter) {\n    workspace(slug: $slug) {\n      dataRuns(first: $first, after: $after, filter: $filter) {\n        edges {\n          node { id state registeredAt registeredBy settledAt package { name version } failure { code summary } readiness { ready } }\n        }\n        pageInfo { hasNextPage endCursor }\n      }\n    }\n  }\n"): typeof import('./graphql.ts').DataRunsDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query PastEvents($id: ID!, $first: Int!, $after: String) {\n    dataRun(id: $id) {\n      state\n      lastEventCursor\n      events(first: $first, after: $after) {\n        edges { node { ...EventFields } }\n        pageInfo { hasNextPage endCursor }\n      }\n    }\n  }\n"): typeof import('./graphql.ts').PastEventsDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  subscription DataRunEvents($id: ID!, $after: String) {\n    dataRunEvents(id: $id, after: $after) { ...EventFields }\n  }\n"): typeof import('./graphql.ts').DataRunEventsDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  subscription WorkspaceEvents($workspace: ID!, $after: String) {\n    workspaceEvents(workspace: $workspace, after: $after) { ...EventFields }\n  }\n"): typeof import('./graphql.ts').WorkspaceEventsDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  subscription DataRunProgress($id: ID!) {\n    dataRunProgress(id: $id) {\n      at\n      state\n      progress { done total totalIsExact unit }\n      steps { dataset state progress { done total totalIsExact unit } }\n    }\n  }\n"): typeof import('./graphql.ts').DataRunProgressDocument;
+
+
 export function graphql(source: string) {
   return (documents as any)[source] ?? {};
 }

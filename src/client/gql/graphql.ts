@@ -1,6 +1,381 @@
 /* eslint-disable */
 /** Internal type. DO NOT USE DIRECTLY. */
+type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
+/** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
+import type { DocumentTypeDecoration } from '@graphql-typed-document-node/core';
+/** Which run to advance. */
+export type AdvanceDataRunInput = {
+  /** The run’s global id. */
+  dataRunId: string;
+};
+
+/** Which run to cancel. */
+export type CancelDataRunInput = {
+  /** The run’s global id. */
+  dataRunId: string;
+  /** Cancel although a child refuses. Needs `data-run:force`. */
+  force?: boolean | null | undefined;
+  /** The same key gives the first result again, for 24 hours. */
+  idempotencyKey?: string | null | undefined;
+  /** Why: kept with the event. At most 1,000 characters. */
+  reason?: string | null | undefined;
+};
+
+/** What makes a workspace. */
+export type CreateWorkspaceInput = {
+  /** A name for people, at most 200 characters. */
+  name: string;
+  /** Lower-case letters, digits and hyphens; 1 to 63 of them. Cannot be changed. */
+  slug: string;
+};
+
+/** What a person can ask of a run. */
+export type DataRunAction =
+  /** Carry out one pass now, under your own authority; it may settle the run. */
+  | 'ADVANCE'
+  /** End the run after asking its active children to stop. */
+  | 'CANCEL'
+  /** Hold further submissions; active children go on. */
+  | 'PAUSE'
+  /** Go on with a paused run, one pass at once. */
+  | 'RESUME'
+  /** Begin a registered run, or take up a paused one. */
+  | 'START';
+
+/** Which runs. What is given must all hold. */
+export type DataRunFilter = {
+  /** Of the package with this name. */
+  packageName?: string | null | undefined;
+  /** Registered after this instant. */
+  registeredAfter?: string | null | undefined;
+  /** Registered before this instant. */
+  registeredBefore?: string | null | undefined;
+  /** Registered by this subject. */
+  registeredBy?: string | null | undefined;
+  /** In one of these states. */
+  states?: Array<DataRunState> | null | undefined;
+};
+
+/** Where a run is in its lifecycle. */
+export type DataRunState =
+  /** Ended by a person after asking children to stop; pending datasets are skipped, completed writes stay. */
+  | 'CANCELLED'
+  /** A dataset failed: the run names it, pending datasets are skipped, what was loaded stays. */
+  | 'FAILED'
+  /** Nothing more is submitted; children that are active go on. */
+  | 'PAUSED'
+  /** Package and ordered datasets are saved; nothing has been submitted. */
+  | 'REGISTERED'
+  /** Passes poll active children and submit eligible datasets. */
+  | 'RUNNING'
+  /** Every dataset succeeded or is finally blocked; readiness may still report blockers. */
+  | 'SUCCEEDED';
+
+/** Where a step is in its lifecycle. */
+export type DataRunStepState =
+  /** The target accepted it; its child job has not ended. */
+  | 'ACTIVE'
+  /** Something is missing: named in its blockers. Submitted again if a dataset of this run can still clear it. */
+  | 'BLOCKED'
+  /** The child confirmed that it stopped. */
+  | 'CANCELLED'
+  /** The run was cancelled; the child is not yet confirmed stopped. */
+  | 'CANCELLING'
+  /** The child failed or the target refused it; nothing of the dataset was written by this attempt. */
+  | 'FAILED'
+  /** Waits for its dependencies, or for the run to be driven. */
+  | 'PENDING'
+  /** Never submitted: the run ended first. */
+  | 'SKIPPED'
+  /** The intent to submit is saved; the target’s answer is not known yet. */
+  | 'SUBMITTING'
+  /** The child wrote the dataset. */
+  | 'SUCCEEDED';
+
+/** Who drives a run once it is started. */
+export type Driving =
+  /** The server drives it, under the grant that start or resume left. */
+  | 'BACKGROUND'
+  /** Only start, resume and advance drive it. */
+  | 'ON_REQUEST';
+
+/** What becomes of a package whose stated sizes or hashes are wrong. */
+export type OnHashMismatch =
+  /** It is refused. */
+  | 'FAIL'
+  /** It is let pass, and the run’s notes say so. */
+  | 'WARN';
+
+/** What becomes of a row that is not valid. */
+export type OnInvalidRow =
+  /** The dataset fails, and nothing of it is written. */
+  | 'FAIL'
+  /** The row is left out, the rest is written. Not built yet: answers InvalidInputError. */
+  | 'REJECT';
+
+/** What becomes of a valid row whose foreign key points at nothing. */
+export type OnMissingReference =
+  /** The row is held back, the rest is written, and the step ends blocked. */
+  | 'BLOCK'
+  /** As an invalid row: the dataset fails. */
+  | 'FAIL'
+  /** The row is left out. Not built yet: answers InvalidInputError. */
+  | 'REJECT';
+
+/** Which run to pause. */
+export type PauseDataRunInput = {
+  /** The run’s global id. */
+  dataRunId: string;
+  /** The same key gives the first result again, for 24 hours. */
+  idempotencyKey?: string | null | undefined;
+  /** Why: kept with the event. At most 1,000 characters. */
+  reason?: string | null | undefined;
+};
+
+/** What makes a run. */
+export type RegisterDataRunInput = {
+  /** Who drives it once it is started. */
+  driving?: Driving | null | undefined;
+  /** The same key gives the first result again, for 24 hours. */
+  idempotencyKey?: string | null | undefined;
+  /** What becomes of wrong sizes and hashes. */
+  onHashMismatch?: OnHashMismatch | null | undefined;
+  /** What becomes of rows that are not valid. */
+  onInvalidRow?: OnInvalidRow | null | undefined;
+  /** What becomes of rows that point at nothing. */
+  onMissingReference?: OnMissingReference | null | undefined;
+  /** What to load: the id that stagePackage gave. */
+  packageId: string;
+  /** The run that this is another attempt of. */
+  previousRunId?: string | null | undefined;
+  /** Where to load: the workspace’s global id. */
+  workspaceId: string;
+};
+
+/** Which run to resume. */
+export type ResumeDataRunInput = {
+  /** The run’s global id. */
+  dataRunId: string;
+  /** The same key gives the first result again, for 24 hours. */
+  idempotencyKey?: string | null | undefined;
+  /** Why: kept with the event. At most 1,000 characters. */
+  reason?: string | null | undefined;
+};
+
+/** Where a package is to be staged. */
+export type StagePackageInput = {
+  /** The workspace’s global id. */
+  workspaceId: string;
+};
+
+/** Which run to start. */
+export type StartDataRunInput = {
+  /** The run’s global id. */
+  dataRunId: string;
+  /** The same key gives the first result again, for 24 hours. */
+  idempotencyKey?: string | null | undefined;
+  /** The digest of a plan that was looked at. Plans are not built yet: giving one answers InvalidInputError. */
+  planDigest?: string | null | undefined;
+};
+
+export type RunFieldsFragment = { id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> };
+
+export type EventFieldsFragment = { __typename: 'DataRunEvent', dataset: string | null, id: string, cursor: string, sequence: number, at: string, action: string, from: string | null, to: string, actor: string, cause: string | null, reason: string | null, requestId: string | null, dataRun: { id: string } };
+
+export type CreateWorkspaceMutationVariables = Exact<{
+  input: CreateWorkspaceInput;
+}>;
+
+
+export type CreateWorkspaceMutation = { createWorkspace:
+    | { __typename: 'ConflictError', code: string, message: string, conflictingId: string | null }
+    | { __typename: 'ForbiddenError', code: string, message: string, permission: string }
+    | { __typename: 'InvalidInputError', code: string, message: string, field: string }
+    | { __typename: 'Workspace', id: string, slug: string, name: string, lastEventCursor: string }
+   };
+
+export type WorkspaceBySlugQueryVariables = Exact<{
+  slug: string;
+}>;
+
+
+export type WorkspaceBySlugQuery = { workspace: { id: string, slug: string, name: string, lastEventCursor: string } | null };
+
+export type DatasetsQueryVariables = Exact<{
+  slug: string;
+  first: number;
+  after?: string | null | undefined;
+}>;
+
+
+export type DatasetsQuery = { workspace: { datasets: { edges: Array<{ node: { id: string, name: string, rowCount: string, updatedAt: string } }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } } | null };
+
+export type DatasetRowsQueryVariables = Exact<{
+  id: string;
+  first: number;
+}>;
+
+
+export type DatasetRowsQuery = { node:
+    | { __typename: 'DataPackage' }
+    | { __typename: 'DataRun' }
+    | { __typename: 'DataRunStep' }
+    | { __typename: 'Dataset', name: string, rows: { edges: Array<{ node: { key: string, values: unknown } }> } }
+    | { __typename: 'Workspace' }
+   | null };
+
+export type StagePackageMutationVariables = Exact<{
+  input: StagePackageInput;
+}>;
+
+
+export type StagePackageMutation = { stagePackage:
+    | { __typename: 'ForbiddenError', code: string, message: string, permission: string }
+    | { __typename: 'InvalidInputError', code: string, message: string, field: string }
+    | { __typename: 'NotFoundError', code: string, message: string }
+    | { __typename: 'StagedPackage', packageId: string, uploadUrl: string, expiresAt: string }
+   };
+
+export type RegisterDataRunMutationVariables = Exact<{
+  input: RegisterDataRunInput;
+}>;
+
+
+export type RegisterDataRunMutation = { registerDataRun:
+    | { __typename: 'ConflictError', code: string, message: string, conflictingId: string | null }
+    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
+    | { __typename: 'ForbiddenError', code: string, message: string, permission: string, dataset: string | null }
+    | { __typename: 'InvalidInputError', code: string, message: string, field: string }
+    | { __typename: 'InvalidPackageError', code: string, message: string, problems: Array<{ code: string, pointer: string, resource: string | null, message: string }> }
+    | { __typename: 'NotFoundError', code: string, message: string }
+   };
+
+export type StartDataRunMutationVariables = Exact<{
+  input: StartDataRunInput;
+}>;
+
+
+export type StartDataRunMutation = { startDataRun:
+    | { __typename: 'ConflictError', code: string, message: string, conflictingId: string | null }
+    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
+    | { __typename: 'ForbiddenError', code: string, message: string, permission: string, dataset: string | null }
+    | { __typename: 'InvalidInputError', code: string, message: string, field: string }
+    | { __typename: 'InvalidTransitionError', code: string, message: string, from: string, action: string, allowed: Array<string> }
+    | { __typename: 'NotFoundError', code: string, message: string }
+   };
+
+export type PauseDataRunMutationVariables = Exact<{
+  input: PauseDataRunInput;
+}>;
+
+
+export type PauseDataRunMutation = { pauseDataRun:
+    | { __typename: 'ConflictError', code: string, message: string, conflictingId: string | null }
+    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
+    | { __typename: 'ForbiddenError', code: string, message: string, permission: string, dataset: string | null }
+    | { __typename: 'InvalidInputError', code: string, message: string, field: string }
+    | { __typename: 'InvalidTransitionError', code: string, message: string, from: string, action: string, allowed: Array<string> }
+    | { __typename: 'NotFoundError', code: string, message: string }
+   };
+
+export type ResumeDataRunMutationVariables = Exact<{
+  input: ResumeDataRunInput;
+}>;
+
+
+export type ResumeDataRunMutation = { resumeDataRun:
+    | { __typename: 'ConflictError', code: string, message: string, conflictingId: string | null }
+    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
+    | { __typename: 'ForbiddenError', code: string, message: string, permission: string, dataset: string | null }
+    | { __typename: 'InvalidInputError', code: string, message: string, field: string }
+    | { __typename: 'InvalidTransitionError', code: string, message: string, from: string, action: string, allowed: Array<string> }
+    | { __typename: 'NotFoundError', code: string, message: string }
+   };
+
+export type CancelDataRunMutationVariables = Exact<{
+  input: CancelDataRunInput;
+}>;
+
+
+export type CancelDataRunMutation = { cancelDataRun:
+    | { __typename: 'ConflictError', code: string, message: string, conflictingId: string | null }
+    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
+    | { __typename: 'ForbiddenError', code: string, message: string, permission: string, dataset: string | null }
+    | { __typename: 'InvalidInputError', code: string, message: string, field: string }
+    | { __typename: 'InvalidTransitionError', code: string, message: string, from: string, action: string, allowed: Array<string> }
+    | { __typename: 'NotFoundError', code: string, message: string }
+   };
+
+export type AdvanceDataRunMutationVariables = Exact<{
+  input: AdvanceDataRunInput;
+}>;
+
+
+export type AdvanceDataRunMutation = { advanceDataRun:
+    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
+    | { __typename: 'ForbiddenError', code: string, message: string, permission: string, dataset: string | null }
+    | { __typename: 'InvalidInputError', code: string, message: string, field: string }
+    | { __typename: 'InvalidTransitionError', code: string, message: string, from: string, action: string, allowed: Array<string> }
+    | { __typename: 'NotFoundError', code: string, message: string }
+   };
+
+export type DataRunQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type DataRunQuery = { dataRun: { id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> } | null };
+
+export type RowErrorsQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type RowErrorsQuery = { dataRun: { failedStep: { dataset: string, rowErrorCount: string, rowErrors: Array<{ row: string, field: string | null, code: string, message: string }> } | null } | null };
+
+export type DataRunsQueryVariables = Exact<{
+  slug: string;
+  first: number;
+  after?: string | null | undefined;
+  filter?: DataRunFilter | null | undefined;
+}>;
+
+
+export type DataRunsQuery = { workspace: { dataRuns: { edges: Array<{ node: { id: string, state: DataRunState, registeredAt: string, registeredBy: string, settledAt: string | null, package: { name: string, version: string | null }, failure: { code: string, summary: string } | null, readiness: { ready: boolean } } }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } } | null };
+
+export type PastEventsQueryVariables = Exact<{
+  id: string;
+  first: number;
+  after?: string | null | undefined;
+}>;
+
+
+export type PastEventsQuery = { dataRun: { state: DataRunState, lastEventCursor: string, events: { edges: Array<{ node: { __typename: 'DataRunEvent', dataset: string | null, id: string, cursor: string, sequence: number, at: string, action: string, from: string | null, to: string, actor: string, cause: string | null, reason: string | null, requestId: string | null, dataRun: { id: string } } }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } } | null };
+
+export type DataRunEventsSubscriptionVariables = Exact<{
+  id: string;
+  after?: string | null | undefined;
+}>;
+
+
+export type DataRunEventsSubscription = { dataRunEvents: { __typename: 'DataRunEvent', dataset: string | null, id: string, cursor: string, sequence: number, at: string, action: string, from: string | null, to: string, actor: string, cause: string | null, reason: string | null, requestId: string | null, dataRun: { id: string } } };
+
+export type WorkspaceEventsSubscriptionVariables = Exact<{
+  workspace: string;
+  after?: string | null | undefined;
+}>;
+
+
+export type WorkspaceEventsSubscription = { workspaceEvents: { __typename: 'DataRunEvent', dataset: string | null, id: string, cursor: string, sequence: number, at: string, action: string, from: string | null, to: string, actor: string, cause: string | null, reason: string | null, requestId: string | null, dataRun: { id: string } } };
+
+export type DataRunProgressSubscriptionVariables = Exact<{
+  id: string;
+}>;
+
+
+export type DataRunProgressSubscription = { dataRunProgress: { at: string, state: DataRunState, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string }, steps: Array<{ dataset: string, state: DataRunStepState, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string } }> } };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -19,3 +394,1127 @@ export class TypedDocumentString<TResult, TVariables>
     return this.value;
   }
 }
+export const RunFieldsFragmentDoc = new TypedDocumentString(`
+    fragment RunFields on DataRun {
+  id
+  state
+  driving
+  activeChildren
+  allowedActions
+  registeredAt
+  registeredBy
+  startedAt
+  settledAt
+  cancelRequestedAt
+  lastEventCursor
+  notes
+  package {
+    name
+    title
+    version
+    digest
+  }
+  workspace {
+    id
+    slug
+  }
+  failure {
+    code
+    origin
+    phase
+    retryable
+    summary
+  }
+  failedStep {
+    dataset
+  }
+  readiness {
+    ready
+    blockers {
+      code
+      dataset
+      message
+      count
+      sampleKeys
+      clearedBy
+    }
+  }
+  whyNotRunning {
+    code
+    message
+    remedy
+    since
+    subject
+  }
+  steps {
+    dataset
+    target
+    state
+    attempt
+    finallyBlocked
+    skippedBecause
+    rows {
+      source
+      loaded
+      updated
+      unchanged
+      rejected
+      blocked
+      unprocessed
+    }
+    failure {
+      code
+      origin
+      phase
+      retryable
+      summary
+    }
+    rowErrorCount
+  }
+}
+    `, {"fragmentName":"RunFields"}) as unknown as TypedDocumentString<RunFieldsFragment, unknown>;
+export const EventFieldsFragmentDoc = new TypedDocumentString(`
+    fragment EventFields on LifecycleEvent {
+  __typename
+  id
+  cursor
+  sequence
+  at
+  action
+  from
+  to
+  actor
+  cause
+  reason
+  requestId
+  ... on DataRunEvent {
+    dataset
+    dataRun {
+      id
+    }
+  }
+}
+    `, {"fragmentName":"EventFields"}) as unknown as TypedDocumentString<EventFieldsFragment, unknown>;
+export const CreateWorkspaceDocument = new TypedDocumentString(`
+    mutation CreateWorkspace($input: CreateWorkspaceInput!) {
+  createWorkspace(input: $input) {
+    __typename
+    ... on Workspace {
+      id
+      slug
+      name
+      lastEventCursor
+    }
+    ... on ForbiddenError {
+      code
+      message
+      permission
+    }
+    ... on ConflictError {
+      code
+      message
+      conflictingId
+    }
+    ... on InvalidInputError {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<CreateWorkspaceMutation, CreateWorkspaceMutationVariables>;
+export const WorkspaceBySlugDocument = new TypedDocumentString(`
+    query WorkspaceBySlug($slug: String!) {
+  workspace(slug: $slug) {
+    id
+    slug
+    name
+    lastEventCursor
+  }
+}
+    `) as unknown as TypedDocumentString<WorkspaceBySlugQuery, WorkspaceBySlugQueryVariables>;
+export const DatasetsDocument = new TypedDocumentString(`
+    query Datasets($slug: String!, $first: Int!, $after: String) {
+  workspace(slug: $slug) {
+    datasets(first: $first, after: $after) {
+      edges {
+        node {
+          id
+          name
+          rowCount
+          updatedAt
+        }
+      }
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<DatasetsQuery, DatasetsQueryVariables>;
+export const DatasetRowsDocument = new TypedDocumentString(`
+    query DatasetRows($id: ID!, $first: Int!) {
+  node(id: $id) {
+    __typename
+    ... on Dataset {
+      name
+      rows(first: $first) {
+        edges {
+          node {
+            key
+            values
+          }
+        }
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<DatasetRowsQuery, DatasetRowsQueryVariables>;
+export const StagePackageDocument = new TypedDocumentString(`
+    mutation StagePackage($input: StagePackageInput!) {
+  stagePackage(input: $input) {
+    __typename
+    ... on StagedPackage {
+      packageId
+      uploadUrl
+      expiresAt
+    }
+    ... on NotFoundError {
+      code
+      message
+    }
+    ... on ForbiddenError {
+      code
+      message
+      permission
+    }
+    ... on InvalidInputError {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<StagePackageMutation, StagePackageMutationVariables>;
+export const RegisterDataRunDocument = new TypedDocumentString(`
+    mutation RegisterDataRun($input: RegisterDataRunInput!) {
+  registerDataRun(input: $input) {
+    __typename
+    ... on DataRun {
+      ...RunFields
+    }
+    ... on NotFoundError {
+      code
+      message
+    }
+    ... on ForbiddenError {
+      code
+      message
+      permission
+      dataset
+    }
+    ... on ConflictError {
+      code
+      message
+      conflictingId
+    }
+    ... on InvalidInputError {
+      code
+      message
+      field
+    }
+    ... on InvalidPackageError {
+      code
+      message
+      problems {
+        code
+        pointer
+        resource
+        message
+      }
+    }
+  }
+}
+    fragment RunFields on DataRun {
+  id
+  state
+  driving
+  activeChildren
+  allowedActions
+  registeredAt
+  registeredBy
+  startedAt
+  settledAt
+  cancelRequestedAt
+  lastEventCursor
+  notes
+  package {
+    name
+    title
+    version
+    digest
+  }
+  workspace {
+    id
+    slug
+  }
+  failure {
+    code
+    origin
+    phase
+    retryable
+    summary
+  }
+  failedStep {
+    dataset
+  }
+  readiness {
+    ready
+    blockers {
+      code
+      dataset
+      message
+      count
+      sampleKeys
+      clearedBy
+    }
+  }
+  whyNotRunning {
+    code
+    message
+    remedy
+    since
+    subject
+  }
+  steps {
+    dataset
+    target
+    state
+    attempt
+    finallyBlocked
+    skippedBecause
+    rows {
+      source
+      loaded
+      updated
+      unchanged
+      rejected
+      blocked
+      unprocessed
+    }
+    failure {
+      code
+      origin
+      phase
+      retryable
+      summary
+    }
+    rowErrorCount
+  }
+}`) as unknown as TypedDocumentString<RegisterDataRunMutation, RegisterDataRunMutationVariables>;
+export const StartDataRunDocument = new TypedDocumentString(`
+    mutation StartDataRun($input: StartDataRunInput!) {
+  startDataRun(input: $input) {
+    __typename
+    ... on DataRun {
+      ...RunFields
+    }
+    ... on NotFoundError {
+      code
+      message
+    }
+    ... on ForbiddenError {
+      code
+      message
+      permission
+      dataset
+    }
+    ... on ConflictError {
+      code
+      message
+      conflictingId
+    }
+    ... on InvalidInputError {
+      code
+      message
+      field
+    }
+    ... on InvalidTransitionError {
+      code
+      message
+      from
+      action
+      allowed
+    }
+  }
+}
+    fragment RunFields on DataRun {
+  id
+  state
+  driving
+  activeChildren
+  allowedActions
+  registeredAt
+  registeredBy
+  startedAt
+  settledAt
+  cancelRequestedAt
+  lastEventCursor
+  notes
+  package {
+    name
+    title
+    version
+    digest
+  }
+  workspace {
+    id
+    slug
+  }
+  failure {
+    code
+    origin
+    phase
+    retryable
+    summary
+  }
+  failedStep {
+    dataset
+  }
+  readiness {
+    ready
+    blockers {
+      code
+      dataset
+      message
+      count
+      sampleKeys
+      clearedBy
+    }
+  }
+  whyNotRunning {
+    code
+    message
+    remedy
+    since
+    subject
+  }
+  steps {
+    dataset
+    target
+    state
+    attempt
+    finallyBlocked
+    skippedBecause
+    rows {
+      source
+      loaded
+      updated
+      unchanged
+      rejected
+      blocked
+      unprocessed
+    }
+    failure {
+      code
+      origin
+      phase
+      retryable
+      summary
+    }
+    rowErrorCount
+  }
+}`) as unknown as TypedDocumentString<StartDataRunMutation, StartDataRunMutationVariables>;
+export const PauseDataRunDocument = new TypedDocumentString(`
+    mutation PauseDataRun($input: PauseDataRunInput!) {
+  pauseDataRun(input: $input) {
+    __typename
+    ... on DataRun {
+      ...RunFields
+    }
+    ... on NotFoundError {
+      code
+      message
+    }
+    ... on ForbiddenError {
+      code
+      message
+      permission
+      dataset
+    }
+    ... on ConflictError {
+      code
+      message
+      conflictingId
+    }
+    ... on InvalidInputError {
+      code
+      message
+      field
+    }
+    ... on InvalidTransitionError {
+      code
+      message
+      from
+      action
+      allowed
+    }
+  }
+}
+    fragment RunFields on DataRun {
+  id
+  state
+  driving
+  activeChildren
+  allowedActions
+  registeredAt
+  registeredBy
+  startedAt
+  settledAt
+  cancelRequestedAt
+  lastEventCursor
+  notes
+  package {
+    name
+    title
+    version
+    digest
+  }
+  workspace {
+    id
+    slug
+  }
+  failure {
+    code
+    origin
+    phase
+    retryable
+    summary
+  }
+  failedStep {
+    dataset
+  }
+  readiness {
+    ready
+    blockers {
+      code
+      dataset
+      message
+      count
+      sampleKeys
+      clearedBy
+    }
+  }
+  whyNotRunning {
+    code
+    message
+    remedy
+    since
+    subject
+  }
+  steps {
+    dataset
+    target
+    state
+    attempt
+    finallyBlocked
+    skippedBecause
+    rows {
+      source
+      loaded
+      updated
+      unchanged
+      rejected
+      blocked
+      unprocessed
+    }
+    failure {
+      code
+      origin
+      phase
+      retryable
+      summary
+    }
+    rowErrorCount
+  }
+}`) as unknown as TypedDocumentString<PauseDataRunMutation, PauseDataRunMutationVariables>;
+export const ResumeDataRunDocument = new TypedDocumentString(`
+    mutation ResumeDataRun($input: ResumeDataRunInput!) {
+  resumeDataRun(input: $input) {
+    __typename
+    ... on DataRun {
+      ...RunFields
+    }
+    ... on NotFoundError {
+      code
+      message
+    }
+    ... on ForbiddenError {
+      code
+      message
+      permission
+      dataset
+    }
+    ... on ConflictError {
+      code
+      message
+      conflictingId
+    }
+    ... on InvalidInputError {
+      code
+      message
+      field
+    }
+    ... on InvalidTransitionError {
+      code
+      message
+      from
+      action
+      allowed
+    }
+  }
+}
+    fragment RunFields on DataRun {
+  id
+  state
+  driving
+  activeChildren
+  allowedActions
+  registeredAt
+  registeredBy
+  startedAt
+  settledAt
+  cancelRequestedAt
+  lastEventCursor
+  notes
+  package {
+    name
+    title
+    version
+    digest
+  }
+  workspace {
+    id
+    slug
+  }
+  failure {
+    code
+    origin
+    phase
+    retryable
+    summary
+  }
+  failedStep {
+    dataset
+  }
+  readiness {
+    ready
+    blockers {
+      code
+      dataset
+      message
+      count
+      sampleKeys
+      clearedBy
+    }
+  }
+  whyNotRunning {
+    code
+    message
+    remedy
+    since
+    subject
+  }
+  steps {
+    dataset
+    target
+    state
+    attempt
+    finallyBlocked
+    skippedBecause
+    rows {
+      source
+      loaded
+      updated
+      unchanged
+      rejected
+      blocked
+      unprocessed
+    }
+    failure {
+      code
+      origin
+      phase
+      retryable
+      summary
+    }
+    rowErrorCount
+  }
+}`) as unknown as TypedDocumentString<ResumeDataRunMutation, ResumeDataRunMutationVariables>;
+export const CancelDataRunDocument = new TypedDocumentString(`
+    mutation CancelDataRun($input: CancelDataRunInput!) {
+  cancelDataRun(input: $input) {
+    __typename
+    ... on DataRun {
+      ...RunFields
+    }
+    ... on NotFoundError {
+      code
+      message
+    }
+    ... on ForbiddenError {
+      code
+      message
+      permission
+      dataset
+    }
+    ... on ConflictError {
+      code
+      message
+      conflictingId
+    }
+    ... on InvalidInputError {
+      code
+      message
+      field
+    }
+    ... on InvalidTransitionError {
+      code
+      message
+      from
+      action
+      allowed
+    }
+  }
+}
+    fragment RunFields on DataRun {
+  id
+  state
+  driving
+  activeChildren
+  allowedActions
+  registeredAt
+  registeredBy
+  startedAt
+  settledAt
+  cancelRequestedAt
+  lastEventCursor
+  notes
+  package {
+    name
+    title
+    version
+    digest
+  }
+  workspace {
+    id
+    slug
+  }
+  failure {
+    code
+    origin
+    phase
+    retryable
+    summary
+  }
+  failedStep {
+    dataset
+  }
+  readiness {
+    ready
+    blockers {
+      code
+      dataset
+      message
+      count
+      sampleKeys
+      clearedBy
+    }
+  }
+  whyNotRunning {
+    code
+    message
+    remedy
+    since
+    subject
+  }
+  steps {
+    dataset
+    target
+    state
+    attempt
+    finallyBlocked
+    skippedBecause
+    rows {
+      source
+      loaded
+      updated
+      unchanged
+      rejected
+      blocked
+      unprocessed
+    }
+    failure {
+      code
+      origin
+      phase
+      retryable
+      summary
+    }
+    rowErrorCount
+  }
+}`) as unknown as TypedDocumentString<CancelDataRunMutation, CancelDataRunMutationVariables>;
+export const AdvanceDataRunDocument = new TypedDocumentString(`
+    mutation AdvanceDataRun($input: AdvanceDataRunInput!) {
+  advanceDataRun(input: $input) {
+    __typename
+    ... on DataRun {
+      ...RunFields
+    }
+    ... on NotFoundError {
+      code
+      message
+    }
+    ... on ForbiddenError {
+      code
+      message
+      permission
+      dataset
+    }
+    ... on InvalidInputError {
+      code
+      message
+      field
+    }
+    ... on InvalidTransitionError {
+      code
+      message
+      from
+      action
+      allowed
+    }
+  }
+}
+    fragment RunFields on DataRun {
+  id
+  state
+  driving
+  activeChildren
+  allowedActions
+  registeredAt
+  registeredBy
+  startedAt
+  settledAt
+  cancelRequestedAt
+  lastEventCursor
+  notes
+  package {
+    name
+    title
+    version
+    digest
+  }
+  workspace {
+    id
+    slug
+  }
+  failure {
+    code
+    origin
+    phase
+    retryable
+    summary
+  }
+  failedStep {
+    dataset
+  }
+  readiness {
+    ready
+    blockers {
+      code
+      dataset
+      message
+      count
+      sampleKeys
+      clearedBy
+    }
+  }
+  whyNotRunning {
+    code
+    message
+    remedy
+    since
+    subject
+  }
+  steps {
+    dataset
+    target
+    state
+    attempt
+    finallyBlocked
+    skippedBecause
+    rows {
+      source
+      loaded
+      updated
+      unchanged
+      rejected
+      blocked
+      unprocessed
+    }
+    failure {
+      code
+      origin
+      phase
+      retryable
+      summary
+    }
+    rowErrorCount
+  }
+}`) as unknown as TypedDocumentString<AdvanceDataRunMutation, AdvanceDataRunMutationVariables>;
+export const DataRunDocument = new TypedDocumentString(`
+    query DataRun($id: ID!) {
+  dataRun(id: $id) {
+    ...RunFields
+  }
+}
+    fragment RunFields on DataRun {
+  id
+  state
+  driving
+  activeChildren
+  allowedActions
+  registeredAt
+  registeredBy
+  startedAt
+  settledAt
+  cancelRequestedAt
+  lastEventCursor
+  notes
+  package {
+    name
+    title
+    version
+    digest
+  }
+  workspace {
+    id
+    slug
+  }
+  failure {
+    code
+    origin
+    phase
+    retryable
+    summary
+  }
+  failedStep {
+    dataset
+  }
+  readiness {
+    ready
+    blockers {
+      code
+      dataset
+      message
+      count
+      sampleKeys
+      clearedBy
+    }
+  }
+  whyNotRunning {
+    code
+    message
+    remedy
+    since
+    subject
+  }
+  steps {
+    dataset
+    target
+    state
+    attempt
+    finallyBlocked
+    skippedBecause
+    rows {
+      source
+      loaded
+      updated
+      unchanged
+      rejected
+      blocked
+      unprocessed
+    }
+    failure {
+      code
+      origin
+      phase
+      retryable
+      summary
+    }
+    rowErrorCount
+  }
+}`) as unknown as TypedDocumentString<DataRunQuery, DataRunQueryVariables>;
+export const RowErrorsDocument = new TypedDocumentString(`
+    query RowErrors($id: ID!) {
+  dataRun(id: $id) {
+    failedStep {
+      dataset
+      rowErrorCount
+      rowErrors {
+        row
+        field
+        code
+        message
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<RowErrorsQuery, RowErrorsQueryVariables>;
+export const DataRunsDocument = new TypedDocumentString(`
+    query DataRuns($slug: String!, $first: Int!, $after: String, $filter: DataRunFilter) {
+  workspace(slug: $slug) {
+    dataRuns(first: $first, after: $after, filter: $filter) {
+      edges {
+        node {
+          id
+          state
+          registeredAt
+          registeredBy
+          settledAt
+          package {
+            name
+            version
+          }
+          failure {
+            code
+            summary
+          }
+          readiness {
+            ready
+          }
+        }
+      }
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<DataRunsQuery, DataRunsQueryVariables>;
+export const PastEventsDocument = new TypedDocumentString(`
+    query PastEvents($id: ID!, $first: Int!, $after: String) {
+  dataRun(id: $id) {
+    state
+    lastEventCursor
+    events(first: $first, after: $after) {
+      edges {
+        node {
+          ...EventFields
+        }
+      }
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+    }
+  }
+}
+    fragment EventFields on LifecycleEvent {
+  __typename
+  id
+  cursor
+  sequence
+  at
+  action
+  from
+  to
+  actor
+  cause
+  reason
+  requestId
+  ... on DataRunEvent {
+    dataset
+    dataRun {
+      id
+    }
+  }
+}`) as unknown as TypedDocumentString<PastEventsQuery, PastEventsQueryVariables>;
+export const DataRunEventsDocument = new TypedDocumentString(`
+    subscription DataRunEvents($id: ID!, $after: String) {
+  dataRunEvents(id: $id, after: $after) {
+    ...EventFields
+  }
+}
+    fragment EventFields on LifecycleEvent {
+  __typename
+  id
+  cursor
+  sequence
+  at
+  action
+  from
+  to
+  actor
+  cause
+  reason
+  requestId
+  ... on DataRunEvent {
+    dataset
+    dataRun {
+      id
+    }
+  }
+}`) as unknown as TypedDocumentString<DataRunEventsSubscription, DataRunEventsSubscriptionVariables>;
+export const WorkspaceEventsDocument = new TypedDocumentString(`
+    subscription WorkspaceEvents($workspace: ID!, $after: String) {
+  workspaceEvents(workspace: $workspace, after: $after) {
+    ...EventFields
+  }
+}
+    fragment EventFields on LifecycleEvent {
+  __typename
+  id
+  cursor
+  sequence
+  at
+  action
+  from
+  to
+  actor
+  cause
+  reason
+  requestId
+  ... on DataRunEvent {
+    dataset
+    dataRun {
+      id
+    }
+  }
+}`) as unknown as TypedDocumentString<WorkspaceEventsSubscription, WorkspaceEventsSubscriptionVariables>;
+export const DataRunProgressDocument = new TypedDocumentString(`
+    subscription DataRunProgress($id: ID!) {
+  dataRunProgress(id: $id) {
+    at
+    state
+    progress {
+      done
+      total
+      totalIsExact
+      unit
+    }
+    steps {
+      dataset
+      state
+      progress {
+        done
+        total
+        totalIsExact
+        unit
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<DataRunProgressSubscription, DataRunProgressSubscriptionVariables>;

@@ -1,7 +1,7 @@
 // The built-in loader's own side: claims one of its jobs under a lease, loads, and settles the job in the transaction that writes the rows.
 import type pg from 'pg';
 import { type Db, postgresFault } from '../../db.ts';
-import type { Failure } from '../../errors.ts';
+import { type Failure, InvalidPackageError } from '../../errors.ts';
 import { openDatasetSource } from '../../packages/inspect.ts';
 import type { PackageLimits } from '../../packages/limits.ts';
 import type { PackagePlan } from '../../packages/plan.ts';
@@ -9,7 +9,7 @@ import { loadDataset } from '../../records/load.ts';
 import { type LoadOutcome, noRows } from '../../records/outcome.ts';
 import { type Storage, StorageError } from '../../storage/storage.ts';
 import { enqueueWith } from '../../tasks/task.ts';
-import { driveKey, driveRun } from '../wake.ts';
+import { driveKey, driveRun, loadStoreJob } from '../wake.ts';
 import type { StoreRequest } from './store.ts';
 
 export interface StoreLoader {
@@ -26,7 +26,6 @@ interface Claim {
   readonly workspaceId: string;
   readonly runId: string;
   readonly request: StoreRequest;
-  readonly total: bigint | null;
 }
 
 /** The job was cancelled, or another process has taken it over: whatever was not committed is given up. */
@@ -40,8 +39,9 @@ const tickMs = 400;
 /** Does nothing where the job has ended or somebody else holds it, so it may be called any number of times. */
 export async function runStoreJob(loader: StoreLoader, jobId: string, stop: AbortSignal): Promise<void> {
   const { db } = loader;
+  if (stop.aborted) return; // left to the reaper of another process
   const claim = await claimJob(loader, jobId);
-  if (claim === null) return;
+  if (claim === null) return confirmStopped(db, jobId, null);
   const lost = new AbortController();
   const signal = AbortSignal.any([lost.signal, stop]);
   let done = 0;
@@ -58,11 +58,15 @@ export async function runStoreJob(loader: StoreLoader, jobId: string, stop: Abor
     );
     db.announce(`progress:${claim.runId}`);
   };
-  let ticking = Promise.resolve();
+  let ticking: Promise<void> | null = null;
   const timer = setInterval(
     () => {
-      // A tick that fails is made up by the next; one lost for a whole lease loses the job to another process.
-      ticking = ticking.then(() => tick()).catch(() => {});
+      // A tick that fails is made up by the next; none for a whole lease loses the job to another process.
+      ticking ??= tick()
+        .catch(() => {})
+        .finally(() => {
+          ticking = null;
+        });
     },
     Math.min(tickMs, loader.heartbeatMs),
   );
@@ -75,46 +79,42 @@ export async function runStoreJob(loader: StoreLoader, jobId: string, stop: Abor
   } finally {
     clearInterval(timer);
     await ticking;
+    await confirmStopped(db, claim.id, claim.fence);
+    if (stop.aborted) await handOver(db, claim);
   }
-  await confirmStopped(db, claim);
-  if (stop.aborted) await letGo(db, claim); // this process is ending: the next takes the job over without waiting for the lease
 }
 
-/**
- * A fault of ours or of the machine. Without Postgres nothing can be said, and the job is tried again; anything else would only repeat
- * itself, so the job fails with it, in words that show no internals.
- */
+/** SQLSTATEs that say nothing about the job: a connection lost, refused or ended for idling, a deadlock, a lock not had in time. */
+const passing = /^(08|57P|25P0[34]|40|53300|55P03)/;
+
+/** Faults that pass by themselves: the job is tried again. Anything else would only repeat itself, so the job fails with it, in words that show no internals. */
 async function giveUp(db: Db, claim: Claim, error: unknown): Promise<void> {
   const code = postgresFault(error)?.code;
-  const isStorage = error instanceof StorageError;
-  if (code?.startsWith('08') || code?.startsWith('57P') || (code === undefined && !isStorage && isConnectionLoss(error))) {
-    await letGo(db, claim).catch(() => {});
+  if (code === undefined ? isConnectionLoss(error) : passing.test(code)) {
+    await letGo(db, claim).catch(() => {}); // without Postgres the lease ends by itself
     throw error;
   }
-  const full = code?.startsWith('53');
-  const failure: Failure = isStorage
-    ? { code: error.code, origin: 'storage', phase: 'reading', retryable: true, summary: error.message }
-    : full
-      ? {
-          code: 'DATABASE_FULL',
-          origin: 'database',
-          phase: 'writing',
-          retryable: true,
-          summary: 'The database ran out of disk, memory or connections.',
-        }
-      : {
-          code: 'INTERNAL_ERROR',
-          origin: 'system',
-          phase: 'loading',
-          retryable: true,
-          summary: 'The loader stopped on an unexpected fault. It stands in the server’s log under this run.',
-        };
-  await settleAlone(db, claim, failed(failure));
+  await settleAlone(db, claim, failed(failureOf(error, code))).catch((late: unknown) => {
+    if (!(late instanceof Abandoned)) throw late;
+  });
   throw error; // for the log
 }
 
+function failureOf(error: unknown, code: string | undefined): Failure {
+  if (error instanceof StorageError) return { code: error.code, origin: 'storage', phase: 'reading', retryable: true, summary: error.message };
+  const problem = error instanceof InvalidPackageError ? error.problems[0] : undefined;
+  if (problem !== undefined) return { code: problem.code, origin: 'package', phase: 'reading', retryable: false, summary: problem.message };
+  if (code?.startsWith('53')) {
+    const summary = 'The database ran out of disk or memory.';
+    return { code: 'DATABASE_FULL', origin: 'database', phase: 'writing', retryable: true, summary };
+  }
+  const summary = 'The loader stopped on an unexpected fault. It stands in the server’s log under this run.';
+  return { code: 'INTERNAL_ERROR', origin: 'system', phase: 'loading', retryable: true, summary };
+}
+
 function isConnectionLoss(error: unknown): boolean {
-  return error instanceof Error && /connection|ECONN|terminat|timeout exceeded/i.test(error.message);
+  if (!(error instanceof Error) || error instanceof StorageError || error instanceof InvalidPackageError) return false;
+  return /connection|ECONN|EPIPE|ETIMEDOUT|terminat|timeout exceeded|not queryable/i.test(error.message);
 }
 
 async function letGo(db: Db, claim: Claim): Promise<void> {
@@ -124,11 +124,20 @@ async function letGo(db: Db, claim: Claim): Promise<void> {
   ]);
 }
 
+/** This process is ending: another takes the job over at once, neither waiting for the lease nor for its reaper’s turn. */
+async function handOver(db: Db, claim: Claim): Promise<void> {
+  await db.pool.query(
+    `WITH freed AS (UPDATE store_job SET lease_until = clock_timestamp() WHERE id = $1 AND fence = $2 AND state = 'running' RETURNING id)
+     SELECT graphile_worker.add_job($3, json_build_object('storeJobId', id), job_key => 'load:' || id) FROM freed`,
+    [claim.id, claim.fence, loadStoreJob.name],
+  );
+}
+
 async function claimJob(loader: StoreLoader, jobId: string): Promise<Claim | null> {
   const { rows } = await loader.db.pool.query<Claim>(
     `UPDATE store_job SET state = 'running', fence = fence + 1, lease_until = clock_timestamp() + make_interval(secs => $2)
      WHERE id = $1 AND cancel_requested_at IS NULL AND (state = 'queued' OR (state = 'running' AND lease_until < clock_timestamp()))
-     RETURNING id, fence, workspace_id AS "workspaceId", run_id AS "runId", request, progress_total AS total`,
+     RETURNING id, fence, workspace_id AS "workspaceId", run_id AS "runId", request`,
     [jobId, loader.leaseMs / 1_000],
   );
   return rows[0] ?? null;
@@ -208,34 +217,40 @@ async function settle(client: pg.ClientBase, claim: Claim, outcome: LoadOutcome)
 }
 
 async function settleAlone(db: Db, claim: Claim, outcome: LoadOutcome): Promise<void> {
-  const client = await db.pool.connect();
-  try {
-    await client.query('BEGIN');
-    await settle(client, claim, outcome);
-    await client.query('COMMIT');
-  } catch (error) {
-    await client.query('ROLLBACK');
-    throw error;
-  } finally {
-    client.release();
-  }
+  await transact(db, (client) => settle(client, claim, outcome));
 }
 
 const failed = (failure: Failure): LoadOutcome => ({ state: 'failed', rows: noRows, failure, errors: { count: 0, first: [] } });
 
-/** A loader that saw the mark says so: from here the child is confirmed stopped. */
-async function confirmStopped(db: Db, claim: Claim): Promise<void> {
+/**
+ * A loader that saw the mark says so: from here the child is confirmed stopped. Where the loader died with the mark set, whoever finds the
+ * job without a lease says it; should that loader wake up after all, it no longer holds the job.
+ */
+async function confirmStopped(db: Db, id: string, fence: number | null): Promise<void> {
+  await transact(db, async (client) => {
+    const { rows } = await client.query<{ runId: string }>(
+      `UPDATE store_job SET state = 'cancelled', settled_at = clock_timestamp(), lease_until = NULL
+       WHERE id = $1 AND (fence = $2 OR lease_until < clock_timestamp()) AND state = 'running' AND cancel_requested_at IS NOT NULL
+       RETURNING run_id AS "runId"`,
+      [id, fence],
+    );
+    for (const { runId } of rows) await enqueueWith(client, driveRun, { runId }, { jobKey: driveKey(runId) });
+  });
+}
+
+async function transact(db: Db, work: (client: pg.PoolClient) => Promise<void>): Promise<void> {
   const client = await db.pool.connect();
+  let broken = false;
   try {
     await client.query('BEGIN');
-    const { rowCount } = await client.query(
-      `UPDATE store_job SET state = 'cancelled', settled_at = clock_timestamp(), lease_until = NULL
-       WHERE id = $1 AND fence = $2 AND state = 'running' AND cancel_requested_at IS NOT NULL`,
-      [claim.id, claim.fence],
-    );
-    if (rowCount === 1) await enqueueWith(client, driveRun, { runId: claim.runId }, { jobKey: driveKey(claim.runId) });
+    await work(client);
     await client.query('COMMIT');
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => {
+      broken = true; // not to be given to anybody else
+    });
+    throw error;
   } finally {
-    client.release();
+    client.release(broken);
   }
 }

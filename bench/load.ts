@@ -1,0 +1,118 @@
+// 1,000,000 rows from a staged package into a workspace, against `psql \copy` of the same file into a typed table with the same key.
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream, mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import pg from 'pg';
+import { packFolder } from '../src/packages/pack.ts';
+import type { PostgresServer } from '../src/postgres/embedded.ts';
+import { freshDatabase, median, packhorse, post, token } from './support.ts';
+
+const rows = 1_000_000;
+const rounds = 3;
+
+async function writePackage(folder: string): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  const file = createWriteStream(path.join(folder, 'flights.csv'));
+  file.write('flight_id,date,delay,distance,origin,destination\n');
+  for (let id = 1; id <= rows; id += 5_000) {
+    const lines = Array.from({ length: 5_000 }, (_, at) => {
+      const n = id + at;
+      const letters = (seed: number) => String.fromCharCode(65 + (seed % 26), 65 + ((seed >> 3) % 26), 65 + ((seed >> 6) % 26));
+      return `${n},2001-${String(1 + (n % 12)).padStart(2, '0')}-${String(1 + (n % 28)).padStart(2, '0')}T10:${String(n % 60).padStart(2, '0')}:00Z,${(n * 7) % 300},${100 + ((n * 13) % 2_500)},${letters(n)},${letters(n * 31)}\n`;
+    });
+    if (!file.write(lines.join(''))) await once(file, 'drain');
+  }
+  file.end();
+  await once(file, 'finish');
+  const field = (name: string, type: string, required = false) => ({ name, type, ...(required ? { constraints: { required } } : {}) });
+  const schema = {
+    fields: [
+      field('flight_id', 'integer', true),
+      field('date', 'datetime', true),
+      field('delay', 'integer'),
+      field('distance', 'integer'),
+      field('origin', 'string', true),
+      field('destination', 'string', true),
+    ],
+    primaryKey: ['flight_id'],
+  };
+  const descriptor = createWriteStream(path.join(folder, 'datapackage.json'));
+  descriptor.end(JSON.stringify({ name: 'bench-flights', resources: [{ name: 'flights', path: 'flights.csv', schema }] }));
+  await once(descriptor, 'finish');
+}
+
+export async function benchLoad(postgres: PostgresServer, home: string): Promise<void> {
+  const folder = path.join(home, 'flights');
+  await writePackage(folder);
+  const archive = await buffer(await packFolder(folder));
+  const ours: number[] = [];
+  const theirs: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    ours.push(await load(postgres, home, archive));
+    theirs.push(await copy(postgres, path.join(folder, 'flights.csv')));
+  }
+  const [a, b] = [median(ours), median(theirs)];
+  console.log(
+    `  packhorse ${a.toFixed(1)} s (${(rows / a / 1_000).toFixed(0)} k rows/s), psql \\copy ${b.toFixed(1)} s: ratio ${(a / b).toFixed(2)}`,
+  );
+}
+
+/** Seconds from start to SUCCEEDED; staging and registering are not counted, as psql has its file at hand. */
+async function load(postgres: PostgresServer, home: string, archive: Buffer): Promise<number> {
+  const url = await freshDatabase(postgres, 'bench_load');
+  const server = await packhorse(url, home);
+  const authorization = await token();
+  const ask = async (query: string, variables: object) =>
+    JSON.parse(await post(`${server.url}/graphql`, JSON.stringify({ query, variables }), authorization));
+  try {
+    const made = await ask('mutation ($i: CreateWorkspaceInput!) { createWorkspace(input: $i) { ... on Workspace { id } } }', {
+      i: { slug: 'bench', name: 'bench' },
+    });
+    const workspaceId = made.data.createWorkspace.id;
+    const { data } = await ask(
+      'mutation ($i: StagePackageInput!) { stagePackage(input: $i) { ... on StagedPackage { packageId uploadUrl } } }',
+      { i: { workspaceId } },
+    );
+    const uploaded = await fetch(data.stagePackage.uploadUrl, { method: 'PUT', body: new Uint8Array(archive) });
+    if (!uploaded.ok) throw new Error(await uploaded.text());
+    const registered = await ask(
+      'mutation ($i: RegisterDataRunInput!) { registerDataRun(input: $i) { __typename ... on DataRun { id } ... on Error { message } } }',
+      {
+        i: { workspaceId, packageId: data.stagePackage.packageId },
+      },
+    );
+    const dataRunId = registered.data.registerDataRun.id;
+    const began = performance.now();
+    await ask('mutation ($i: StartDataRunInput!) { startDataRun(input: $i) { __typename } }', { i: { dataRunId } });
+    for (;;) {
+      const answer = await ask('query ($id: ID!) { dataRun(id: $id) { state failure { summary } steps { rows { loaded } } } }', {
+        id: dataRunId,
+      });
+      const run = answer.data.dataRun;
+      if (run.state === 'SUCCEEDED' && run.steps[0].rows.loaded === String(rows)) return (performance.now() - began) / 1_000;
+      if (run.state !== 'RUNNING') throw new Error(JSON.stringify(run));
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  } finally {
+    await server.stop();
+  }
+}
+
+async function copy(postgres: PostgresServer, file: string): Promise<number> {
+  const client = new pg.Client({ connectionString: postgres.url() });
+  await client.connect();
+  await client.query(`DROP TABLE IF EXISTS bench_copy`);
+  await client.query(
+    `CREATE TABLE bench_copy (flight_id numeric PRIMARY KEY, date text COLLATE "C" NOT NULL, delay numeric, distance numeric, origin text COLLATE "C" NOT NULL, destination text COLLATE "C" NOT NULL)`,
+  );
+  const began = performance.now();
+  const { status, stderr } = spawnSync('psql', [postgres.url(), '-c', `\\copy bench_copy FROM '${file}' (FORMAT csv, HEADER)`], {
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(`psql is needed for this benchmark: ${stderr}`);
+  const seconds = (performance.now() - began) / 1_000;
+  await client.end();
+  return seconds;
+}

@@ -1,0 +1,56 @@
+// `packhorse pause|resume|cancel ID`.
+import type { Command } from '@commander-js/extra-typings';
+import { cancelDataRunDocument, pauseDataRunDocument, resumeDataRunDocument } from '../client/documents.ts';
+import type { RunFieldsFragment } from '../client/gql/graphql.ts';
+import { type Connection, execute } from '../client/request.ts';
+import { clientCommand, connect } from './connection.ts';
+import { exitCode, granted } from './outcome.ts';
+import type { Surroundings } from './surroundings.ts';
+
+interface Asked {
+  readonly dataRunId: string;
+  readonly reason: string | null;
+  readonly idempotencyKey: string | null;
+}
+
+type Ask = (connection: Connection, input: Asked) => Promise<RunFieldsFragment>;
+
+const pause: Ask = async (connection, input) => granted((await execute(connection, pauseDataRunDocument, { input })).pauseDataRun, 'DataRun');
+const resume: Ask = async (connection, input) => granted((await execute(connection, resumeDataRunDocument, { input })).resumeDataRun, 'DataRun');
+const cancel =
+  (force: boolean): Ask =>
+  async (connection, input) =>
+    granted((await execute(connection, cancelDataRunDocument, { input: { ...input, force } })).cancelDataRun, 'DataRun');
+
+export function addControls(program: Command, surroundings: Surroundings): void {
+  controlCommand(program, 'pause', 'submit nothing more; what is active goes on').action((id, options) => carryOut(pause, id, options));
+  controlCommand(program, 'resume', 'go on with a paused run').action((id, options) => carryOut(resume, id, options));
+  controlCommand(program, 'cancel', 'end a run, after asking its active children to stop')
+    .option('--force', 'although a child refuses')
+    .action((id, options) => carryOut(cancel(options.force === true), id, options));
+
+  async function carryOut(ask: Ask, dataRunId: string, options: ControlOptions): Promise<void> {
+    const run = await ask(connect(options, surroundings), {
+      dataRunId,
+      reason: options.reason ?? null,
+      idempotencyKey: options.idempotencyKey ?? null,
+    });
+    surroundings.out(options.json ? JSON.stringify(run) : `${run.id} is ${run.state}`);
+    surroundings.finish(exitCode.succeeded);
+  }
+}
+
+interface ControlOptions {
+  readonly url: string;
+  readonly token?: string | undefined;
+  readonly json?: true | undefined;
+  readonly reason?: string | undefined;
+  readonly idempotencyKey?: string | undefined;
+}
+
+function controlCommand(program: Command, name: string, description: string) {
+  return clientCommand(program, name, description)
+    .argument('<id>', 'the run’s id')
+    .option('--reason <text>', 'why: kept with the event')
+    .option('--idempotency-key <key>', 'the same key gives the first result again, for 24 hours');
+}

@@ -1,0 +1,64 @@
+// Tables and sentences for people.
+import type { EventFieldsFragment, RunFieldsFragment } from '../client/gql/graphql.ts';
+
+/** Columns as wide as they need to be; those whose name ends in # are numbers and stand to the right. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const right = head.map((name) => name.endsWith('#'));
+  const names = head.map((name) => name.replace(/#$/, ''));
+  const widths = names.map((name, column) => Math.max(...[name, ...rows.map((row) => row[column] ?? '')].map(width)));
+  const line = (cells: readonly string[]) =>
+    widths
+      .map((wide, column) => {
+        const cell = cells[column] ?? '';
+        const space = ' '.repeat(wide - width(cell));
+        return right[column] ? space + cell : cell + space;
+      })
+      .join('  ')
+      .trimEnd();
+  return [line(names), ...rows.map(line)];
+}
+
+function width(text: string): number {
+  return [...new Intl.Segmenter().segment(text)].length;
+}
+
+/** An integer of any size, with its thousands apart. */
+export function count(digits: string): string {
+  return BigInt(digits).toLocaleString('en');
+}
+
+export function rowTable(run: RunFieldsFragment): string[] {
+  const blocked = run.steps.some(({ rows }) => rows.blocked !== '0' || rows.rejected !== '0');
+  return table(
+    ['DATASET', 'STATE', 'ROWS#', 'LOADED#', 'UPDATED#', 'UNCHANGED#', ...(blocked ? ['REJECTED#', 'BLOCKED#'] : []), 'UNPROCESSED#'],
+    run.steps.map(({ dataset, state, rows }) => [
+      dataset,
+      state,
+      ...[rows.source, rows.loaded, rows.updated, rows.unchanged, ...(blocked ? [rows.rejected, rows.blocked] : []), rows.unprocessed].map(count),
+    ]),
+  );
+}
+
+/** What a person asks next: why it failed, what is missing, why it does not move. */
+export function explanation(run: RunFieldsFragment): string[] {
+  const failures = run.steps.flatMap(({ dataset, failure, rowErrorCount }) =>
+    failure === null ? [] : [`${dataset}: ${failure.summary} [${failure.code}]${rowErrorCount === '0' ? '' : ` (${count(rowErrorCount)} faults)`}`],
+  );
+  return [
+    ...run.notes.map((note) => `note: ${note}`),
+    ...(run.failure === null ? [] : [`failed: ${run.failure.summary} [${run.failure.code}]`]),
+    ...failures,
+    ...run.readiness.blockers.map(({ message, code, sampleKeys }) => {
+      const samples = sampleKeys.length === 0 ? '' : `, such as ${sampleKeys.slice(0, 3).join(', ')}`;
+      return `not ready: ${message} [${code}]${samples}`;
+    }),
+    ...run.whyNotRunning.map(({ subject, message, remedy }) => `waiting: ${subject}: ${message} ${remedy}`),
+  ];
+}
+
+export function eventLine(event: EventFieldsFragment): string {
+  const subject = event.dataset === null ? 'run' : event.dataset;
+  const change = event.from === null ? event.to : `${event.from} → ${event.to}`;
+  const why = [event.cause, event.reason].filter((part) => part !== null).join(': ');
+  return `${event.at}  ${event.action.padEnd(10)}  ${subject.padEnd(20)}  ${change}${why === '' ? '' : `  (${why})`}  by ${event.actor}`;
+}

@@ -1,0 +1,439 @@
+// Role × field × {own, other, none}: every way into the graph, as the schema lists them. A new one without a row fails by name.
+import { randomUUID } from 'node:crypto';
+import { type GraphQLObjectType, getNamedType } from 'graphql';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { everythingOf, nodeTypes, rootFields, schema } from '../graphql/walk.ts';
+import { events, rawSocket } from '../server/raw.ts';
+import { startApp } from '../support/app.ts';
+import { mutate, register, stage, zipOf } from '../support/story.ts';
+import { nobody, type Role, roleNames, roles, type Tenant, tenant } from './tenants.ts';
+
+// Documents that ask for everything are long; the limits have tests of their own.
+const app = await startApp({ env: { PACKHORSE_MAX_TOKENS: '100000', PACKHORSE_MAX_COMPLEXITY: '1000000', PACKHORSE_MAX_DEPTH: '40' } });
+const tokens = {} as Record<Role, string | null>;
+const places = {} as Record<Place, Tenant>;
+type Place = 'own' | 'other' | 'none';
+
+beforeAll(async () => {
+  places.own = await tenant(app, 'own', 'mine');
+  places.other = await tenant(app, 'other', 'CANARY');
+  places.none = nobody();
+  for (const role of roleNames) tokens[role] = roles[role] === null ? null : await app.token(roles[role]);
+});
+
+interface Row {
+  readonly query: string;
+  readonly variables: (place: Tenant) => Record<string, unknown>;
+  readonly roles: Readonly<Record<Role, Cells>>;
+}
+/** What a role gets of its own, of another tenant's, and of nothing's. */
+type Cells = readonly [own: string, other: string, none: string];
+
+const refused: Cells = ['UNAUTHENTICATED', 'UNAUTHENTICATED', 'UNAUTHENTICATED'];
+const same = (outcome: string): Cells => [outcome, outcome, outcome];
+
+/** For whoever has workspace:read and is named; for the others it is not there. */
+function reading(missing: string): Row['roles'] {
+  const sees: Cells = ['found', missing, missing];
+  const blind: Cells = [missing, missing, missing];
+  return {
+    'no token': refused,
+    'expired token': refused,
+    'no permission': blind,
+    'workspace:read': sees,
+    'workspace:admin': blind,
+    'data-run': blind,
+    'data-run:force': blind,
+    'data-export:execute': blind,
+    'target:store': blind,
+    'target:*': blind,
+    staff: sees,
+    admin: sees,
+    everywhere: ['found', 'found', missing],
+    'nowhere named': blind,
+  };
+}
+
+/** For whoever is named and has data-run; the named others are told what they lack. */
+function acting(allowed: string): Row['roles'] {
+  const lacks: Cells = ['ForbiddenError data-run', 'NotFoundError', 'NotFoundError'];
+  const may: Cells = [allowed, 'NotFoundError', 'NotFoundError'];
+  return {
+    'no token': refused,
+    'expired token': refused,
+    'no permission': lacks,
+    'workspace:read': lacks,
+    'workspace:admin': lacks,
+    'data-run': may,
+    'data-run:force': lacks,
+    'data-export:execute': lacks,
+    'target:store': lacks,
+    'target:*': lacks,
+    staff: may,
+    admin: may,
+    everywhere: [allowed, allowed, 'NotFoundError'],
+    'nowhere named': same('NotFoundError'),
+  };
+}
+
+const anybody: Row['roles'] = {
+  ...(Object.fromEntries(roleNames.map((role) => [role, same('found')])) as unknown as Row['roles']),
+  'no token': refused,
+  'expired token': refused,
+};
+
+const refusal = '... on Error { code message } ... on ForbiddenError { permission dataset }';
+const command = (name: string, variables: Row['variables'], allowed: string): Row => ({
+  query: `mutation ($input: ${name[0]?.toUpperCase()}${name.slice(1)}Input!) { it: ${name}(input: $input) { __typename ${refusal} } }`,
+  variables: (place) => ({ input: variables(place) }),
+  roles: acting(allowed),
+});
+const node = (type: string, id: keyof Tenant): Record<string, Row> => ({
+  [`node(${type})`]: {
+    query: 'query ($id: ID!) { it: node(id: $id) { __typename id } }',
+    variables: (place) => ({ id: place[id] }),
+    roles: reading('null'),
+  },
+  [`nodes(${type})`]: {
+    query: 'query ($ids: [ID!]!) { it: nodes(ids: $ids) { __typename id } }',
+    variables: (place) => ({ ids: [place[id]] }),
+    roles: reading('[null]'),
+  },
+});
+
+const table: Readonly<Record<string, Row>> = {
+  'Query.node': {
+    query: 'query ($id: ID!) { it: node(id: $id) { id } }',
+    variables: ({ waiting }) => ({ id: waiting }),
+    roles: reading('null'),
+  },
+  'Query.nodes': {
+    query: 'query ($ids: [ID!]!) { it: nodes(ids: $ids) { id } }',
+    variables: ({ waiting }) => ({ ids: [waiting] }),
+    roles: reading('[null]'),
+  },
+  ...node('Workspace', 'workspace'),
+  ...node('DataRun', 'run'),
+  ...node('DataRunStep', 'step'),
+  ...node('DataPackage', 'package'),
+  ...node('Dataset', 'dataset'),
+  'Query.viewer': { query: '{ it: viewer { subject permissions } }', variables: () => ({}), roles: anybody },
+  'Query.lifecycles': { query: '{ it: lifecycles { name } }', variables: () => ({}), roles: anybody },
+  'Query.workspace': {
+    query: 'query ($slug: String!) { it: workspace(slug: $slug) { id } }',
+    variables: ({ slug }) => ({ slug }),
+    roles: reading('null'),
+  },
+  // A list has no place: `find` says whether the place's workspace is in it.
+  'Query.workspaces': {
+    query: '{ it: workspaces { edges { node { id slug } } } }',
+    variables: ({ workspace }) => ({ find: workspace }),
+    roles: reading('without'),
+  },
+  'Query.dataRun': {
+    query: 'query ($id: ID!) { it: dataRun(id: $id) { id } }',
+    variables: ({ run }) => ({ id: run }),
+    roles: reading('null'),
+  },
+  'Mutation.createWorkspace': {
+    query: `mutation ($input: CreateWorkspaceInput!) { it: createWorkspace(input: $input) { __typename ${refusal} } }`,
+    variables: ({ slug }) => ({ input: { slug, name: 'Again' } }),
+    roles: {
+      ...(Object.fromEntries(roleNames.map((role) => [role, same('ForbiddenError workspace:admin')])) as unknown as Row['roles']),
+      'no token': refused,
+      'expired token': refused,
+      // Named, so it may learn that the slug is taken. Not named: the same whether it is taken or not.
+      'workspace:admin': ['ConflictError', 'ForbiddenError workspace:admin', 'ForbiddenError workspace:admin'],
+      admin: ['ConflictError', 'ForbiddenError workspace:admin', 'ForbiddenError workspace:admin'],
+      everywhere: ['ConflictError', 'ConflictError', 'found'],
+    },
+  },
+  'Mutation.stagePackage': command('stagePackage', ({ workspace }) => ({ workspaceId: workspace }), 'found'),
+  'Mutation.registerDataRun': command(
+    'registerDataRun',
+    ({ workspace, staged }) => ({ workspaceId: workspace, packageId: staged }),
+    'ConflictError',
+  ),
+  'Mutation.startDataRun': command('startDataRun', ({ run }) => ({ dataRunId: run }), 'InvalidTransitionError'),
+  'Mutation.pauseDataRun': command('pauseDataRun', ({ waiting }) => ({ dataRunId: waiting }), 'InvalidTransitionError'),
+  'Mutation.resumeDataRun': command('resumeDataRun', ({ run }) => ({ dataRunId: run }), 'InvalidTransitionError'),
+  'Mutation.advanceDataRun': command('advanceDataRun', ({ run }) => ({ dataRunId: run }), 'InvalidTransitionError'),
+  'Mutation.cancelDataRun': command('cancelDataRun', ({ run }) => ({ dataRunId: run }), 'InvalidTransitionError'),
+  'Subscription.dataRunEvents': {
+    query: 'subscription ($id: ID!, $after: String) { it: dataRunEvents(id: $id, after: $after) { id } }',
+    variables: ({ run, cursor }) => ({ id: run, after: cursor }),
+    roles: reading('NOT_FOUND'),
+  },
+  'Subscription.workspaceEvents': {
+    query: 'subscription ($id: ID!, $after: String) { it: workspaceEvents(workspace: $id, after: $after) { id } }',
+    variables: ({ workspace, cursor }) => ({ id: workspace, after: cursor }),
+    roles: reading('NOT_FOUND'),
+  },
+  'Subscription.dataRunProgress': {
+    query: 'subscription ($id: ID!) { it: dataRunProgress(id: $id) { state } }',
+    variables: ({ run }) => ({ id: run }),
+    roles: reading('NOT_FOUND'),
+  },
+};
+
+function outcome(answer: any, find: unknown): string {
+  const [error] = answer.errors ?? [];
+  if (error !== undefined) return error.extensions?.code ?? error.message;
+  const { it: value } = answer.data;
+  if (find !== undefined) return value.edges.some((edge: any) => edge.node.id === find) ? 'found' : 'without';
+  if (value === null || JSON.stringify(value) === '[null]') return JSON.stringify(value);
+  if (String(value.__typename).endsWith('Error'))
+    return value.__typename === 'ForbiddenError' ? `ForbiddenError ${value.permission}` : value.__typename;
+  return 'found';
+}
+
+/** The whole answer: status and body. */
+async function ask(row: Row, role: Role, place: Place): Promise<{ status: number; body: any }> {
+  const { find: _, ...variables } = row.variables(places[place]);
+  if (!row.query.startsWith('subscription')) {
+    const { status, data, errors } = await app.graphql(row.query, variables, tokens[role]);
+    return { status, body: { data, errors: errors.length > 0 ? errors : undefined } };
+  }
+  const stream = await events(app.url, tokens[role], row.query, variables);
+  const body = await stream.next();
+  stream.close();
+  return { status: stream.status, body };
+}
+
+it('has a row for every root field and node type of the schema, and for nothing else', () => {
+  const wanted = [...rootFields, ...nodeTypes.flatMap((type) => [`node(${type})`, `nodes(${type})`])];
+  expect(Object.keys(table).sort()).toEqual(wanted.sort());
+});
+
+describe.each(Object.entries(table))('%s', (_name, row) => {
+  it.each(roleNames)('as %s', async (role) => {
+    const got: string[] = [];
+    const answers: unknown[] = [];
+    for (const place of ['own', 'other', 'none'] as const) {
+      const answer = await ask(row, role, place);
+      answers.push(answer);
+      got.push(outcome(answer.body, row.variables(places[place]).find));
+      if (roles[role] !== null && 'expiresInSeconds' in roles[role]) expect(answer.status).toBe(401);
+    }
+    expect(got).toEqual(row.roles[role]);
+    // Another tenant's is not told apart from what is not there, to the letter.
+    if (role !== 'everywhere') expect(answers[1]).toEqual(answers[2]);
+  });
+});
+
+describe('over websocket', () => {
+  const subscriptions = Object.entries(table).filter(([, { query }]) => query.startsWith('subscription'));
+
+  it.each(subscriptions)('%s', async (_name, row) => {
+    for (const role of roleNames) {
+      const socket = await rawSocket(app.url);
+      socket.say({ type: 'connection_init', payload: tokens[role] === null ? {} : { authorization: `Bearer ${tokens[role]}` } });
+      if (row.roles[role] === refused) {
+        expect((await socket.closed).code, role).toBe(4403);
+        continue;
+      }
+      await socket.until(({ type }) => type === 'connection_ack');
+      const answers = [];
+      for (const place of ['own', 'other', 'none'] as const) {
+        socket.say({ id: place, type: 'subscribe', payload: { query: row.query, variables: row.variables(places[place]) } });
+        const { payload } = await socket.until(({ id, type }) => id === place && (type === 'next' || type === 'error'));
+        answers.push(Array.isArray(payload) ? { errors: payload } : payload);
+      }
+      expect(
+        answers.map((answer) => outcome(answer, undefined)),
+        role,
+      ).toEqual(row.roles[role]);
+      if (role !== 'everywhere') expect(answers[1], role).toEqual(answers[2]);
+      socket.socket.close();
+    }
+  });
+});
+
+describe('what is reached from one’s own', () => {
+  it.each(nodeTypes)('%s holds nothing of another tenant', async (type) => {
+    const key = { Workspace: 'workspace', DataRun: 'run', DataRunStep: 'step', DataPackage: 'package', Dataset: 'dataset' }[
+      type
+    ] as keyof Tenant;
+    const query = `query ($id: ID!) { node(id: $id) { ... on ${type} ${everythingOf(schema.getType(type)!, 4)} } workspaces { edges { node { slug } } } }`;
+    const { data, errors } = await app.graphql(query, { id: places.own[key] }, tokens.staff);
+    expect(errors).toEqual([]);
+    const text = JSON.stringify(data);
+    expect(text).toContain('mine');
+    expect(text).not.toContain('CANARY');
+    const { data: theirs } = await app.graphql(query, { id: places.other[key] }, tokens.staff);
+    expect(JSON.stringify(theirs)).not.toContain('CANARY');
+    // The canary would be seen where it may be.
+    expect(JSON.stringify((await app.graphql(query, { id: places.other[key] })).data)).toContain('CANARY');
+  });
+
+  it('is not read on from a mutation’s answer without workspace:read', async () => {
+    const bytes = await zipOf('silent', [{ name: 'silents', rows: 'id\n1\n' }]);
+    const run = await register(app, places.own.workspace, await stage(app, places.own.workspace, bytes));
+    for (const path of [
+      'workspace { dataRuns { edges { cursor } } }',
+      'workspace { datasets { edges { node { rows { edges { node { values } } } } } } }',
+      'workspace { events { edges { cursor } } }',
+      'workspace { outstandingChildren { dataset } }',
+      'workspace { exportSettings { format } }',
+      'events { edges { node { actor } } }',
+      'previousRun { id }',
+    ]) {
+      const { data, errors } = await app.graphql(
+        `mutation ($input: CancelDataRunInput!) { cancelDataRun(input: $input) { ... on DataRun { id ${path} } } }`,
+        { input: { dataRunId: run, idempotencyKey: 'silent' } },
+        tokens['data-run'],
+      );
+      expect([path, errors.map(({ extensions }) => extensions?.code)]).toEqual([path, ['FORBIDDEN']]);
+      expect(JSON.stringify(data ?? null)).not.toMatch(/mine|cursor/);
+    }
+    // The run itself is the answer.
+    const again = await mutate(app, 'cancelDataRun', { dataRunId: run, idempotencyKey: 'silent' }, tokens['data-run'] ?? '');
+    expect(again).toMatchObject({ __typename: 'DataRun', state: 'CANCELLED' });
+  });
+});
+
+describe('authority on targets', () => {
+  it('is asked for by start, resume and advance for the datasets that remain, and the refusal names one', async () => {
+    const caller = await app.token({ permissions: ['workspace:read', 'data-run', 'target:elsewhere'], workspaces: ['own'] });
+    for (const name of ['startDataRun', 'resumeDataRun', 'advanceDataRun']) {
+      const answer = await mutate(app, name, { dataRunId: places.own.waiting }, caller);
+      expect(answer).toMatchObject({ __typename: 'ForbiddenError', permission: 'target:store', dataset: 'mine-others' });
+    }
+    const { data } = await app.graphql(
+      'query ($id: ID!) { dataRun(id: $id) { state allowedActions } }',
+      { id: places.own.waiting },
+      caller,
+    );
+    expect(data.dataRun).toEqual({ state: 'REGISTERED', allowedActions: ['CANCEL'] });
+  });
+
+  it('to force a cancel needs its own permission', async () => {
+    const answer = await mutate(app, 'cancelDataRun', { dataRunId: places.own.waiting, force: true }, tokens.staff ?? '');
+    expect(answer).toMatchObject({ __typename: 'ForbiddenError', permission: 'data-run:force' });
+  });
+});
+
+describe('ids that name nothing', () => {
+  const malformed = [
+    '',
+    'x',
+    'DataRun',
+    'RGF0YVJ1bjo=',
+    Buffer.from('DataRun:1').toString('base64'),
+    'é😀',
+    '\0',
+    `${'A'.repeat(100_000)}`,
+  ];
+  const foreign = () => [
+    places.own.workspace,
+    places.own.step,
+    places.own.package,
+    places.own.dataset,
+    Buffer.from(`Viewer:${randomUUID()}`).toString('base64'),
+    Buffer.from(`Query:${randomUUID()}`).toString('base64'),
+    Buffer.from(`__proto__:${randomUUID()}`).toString('base64'),
+    Buffer.from(`DataRun:${randomUUID().toUpperCase()}`).toString('base64'),
+  ];
+
+  it('malformed or of another type are not found, by every field that takes a run’s id', async () => {
+    for (const id of [...malformed, ...foreign()]) {
+      for (const name of ['startDataRun', 'pauseDataRun', 'resumeDataRun', 'advanceDataRun', 'cancelDataRun'])
+        expect((await mutate(app, name, { dataRunId: id })).code, id.slice(0, 50)).toBe('NOT_FOUND');
+      const { data, errors } = await app.graphql('query ($id: ID!) { dataRun(id: $id) { id } }', { id });
+      expect([data, errors], id.slice(0, 50)).toEqual([{ dataRun: null }, []]);
+    }
+    for (const id of malformed) {
+      const { data, errors } = await app.graphql('query ($id: ID!, $ids: [ID!]!) { node(id: $id) { id } nodes(ids: $ids) { id } }', {
+        id,
+        ids: [id, places.own.run, id],
+      });
+      expect([data, errors], id.slice(0, 50)).toEqual([{ node: null, nodes: [null, { id: places.own.run }, null] }, []]);
+    }
+  });
+
+  it('of another type are not found where a workspace or a package is wanted', async () => {
+    const { own } = places;
+    for (const [workspaceId, packageId] of [
+      [own.run, own.staged],
+      [own.workspace, own.run],
+      [own.workspace, places.other.staged],
+      [own.workspace, 'x'],
+    ])
+      expect((await mutate(app, 'registerDataRun', { workspaceId, packageId })).code).toBe('NOT_FOUND');
+    for (const previousRunId of [own.workspace, places.other.run, 'x'])
+      expect((await mutate(app, 'registerDataRun', { workspaceId: own.workspace, packageId: own.staged, previousRunId })).code).toBe(
+        'NOT_FOUND',
+      );
+  });
+});
+
+describe('cursors of another workspace', () => {
+  it('are refused by every log and list', async () => {
+    const { own, other } = places;
+    const refusals = await Promise.all([
+      app.graphql('query ($id: ID!, $c: String) { dataRun(id: $id) { events(after: $c) { edges { cursor } } } }', {
+        id: own.run,
+        c: other.cursor,
+      }),
+      ...(['events', 'dataRuns', 'datasets'] as const).map((field) =>
+        app.graphql(`query ($slug: String!, $c: String) { workspace(slug: $slug) { ${field}(after: $c) { edges { cursor } } } }`, {
+          slug: 'own',
+          c: field === 'events' ? other.cursor : other.cursors[field],
+        }),
+      ),
+    ]);
+    for (const { errors } of refusals) expect(errors.map(({ extensions }) => extensions?.code)).toEqual(['CURSOR_INVALID']);
+    for (const [query, id] of [
+      ['subscription ($id: ID!, $c: String) { dataRunEvents(id: $id, after: $c) { id } }', own.run],
+      ['subscription ($id: ID!, $c: String) { workspaceEvents(workspace: $id, after: $c) { id } }', own.workspace],
+    ] as const) {
+      const stream = await events(app.url, tokens.staff, query, { id, c: other.cursor });
+      expect((await stream.next()).errors[0].extensions.code).toBe('CURSOR_INVALID');
+      stream.close();
+    }
+  });
+});
+
+describe('the order of answers', () => {
+  it('is not found, then forbidden, then invalid input, then what the state says', async () => {
+    const long = 'x'.repeat(2_000);
+    const nobodys = places.none.run;
+    for (const [name, bad] of [
+      ['startDataRun', { idempotencyKey: long }],
+      ['startDataRun', { planDigest: 'x' }],
+      ['pauseDataRun', { reason: long }],
+      ['resumeDataRun', { reason: long }],
+      ['cancelDataRun', { reason: long }],
+    ] as const) {
+      expect((await mutate(app, name, { dataRunId: nobodys, ...bad })).code, name).toBe('NOT_FOUND');
+      expect((await mutate(app, name, { dataRunId: places.own.run, ...bad }, tokens['workspace:read'] ?? '')).code, name).toBe('FORBIDDEN');
+      expect((await mutate(app, name, { dataRunId: places.own.run, ...bad })).__typename, name).toBe('InvalidInputError');
+      expect((await mutate(app, name, { dataRunId: name === 'pauseDataRun' ? places.own.waiting : places.own.run })).code, name).toBe(
+        'INVALID_TRANSITION',
+      );
+    }
+    const input = { workspaceId: places.own.workspace, packageId: places.own.staged, idempotencyKey: long };
+    expect((await mutate(app, 'registerDataRun', { ...input, packageId: places.none.staged })).code).toBe('NOT_FOUND');
+    expect((await mutate(app, 'registerDataRun', input, tokens['workspace:read'] ?? '')).code).toBe('FORBIDDEN');
+    expect((await mutate(app, 'registerDataRun', input)).__typename).toBe('InvalidInputError');
+    const create = (slug: string, name: string, role: Role) =>
+      app.graphql(
+        'mutation ($input: CreateWorkspaceInput!) { createWorkspace(input: $input) { ... on Error { code } } }',
+        { input: { slug, name } },
+        tokens[role],
+      );
+    expect((await create('UPPER', '', 'admin')).data.createWorkspace.code).toBe('WORKSPACE_NOT_IN_TOKEN');
+    expect((await create('UPPER', 'x', 'everywhere')).data.createWorkspace.code).toBe('INVALID_INPUT');
+    expect((await create('own', '', 'everywhere')).data.createWorkspace.code).toBe('INVALID_INPUT');
+    expect((await create('own', 'x', 'everywhere')).data.createWorkspace.code).toBe('SLUG_TAKEN');
+  });
+});
+
+/** Which of the roles' names is the type's: keeps `getNamedType` honest about unions. */
+it('the mutations’ unions all hold the refusals that the matrix speaks of', () => {
+  for (const field of Object.values((schema.getType('Mutation') as GraphQLObjectType).getFields())) {
+    const members = schema.getPossibleTypes(getNamedType(field.type) as never).map(({ name }) => name);
+    expect(members, field.name).toContain('ForbiddenError');
+    if (field.name !== 'createWorkspace') expect(members, field.name).toContain('NotFoundError');
+  }
+});

@@ -1,0 +1,178 @@
+// Cancel with children at work: mark, ask, settle; and the duties that are left.
+import { afterEach, expect, it } from 'vitest';
+import { storeTarget } from '../../src/runs/targets/store.ts';
+import type { Answer } from '../../src/runs/targets/target.ts';
+import { startApp } from '../support/app.ts';
+import { scriptedTarget } from '../support/scripted-target.ts';
+import { chain, eventsOf, everythingOf, registered, uuidOf } from '../support/states.ts';
+import { createWorkspace, mutate, reach, readRun } from '../support/story.ts';
+
+const target = scriptedTarget();
+const app = await startApp({ targets: (db) => [storeTarget(db), target], env: { PACKHORSE_CANCEL_DEADLINE_MS: '400' } });
+const workspaceId = await createWorkspace(app, 'cancel');
+const first = chain[0]!;
+const independent = [first, { ...first, name: 'other' }];
+
+afterEach(() => {
+  target.script = {};
+  target.stopsAs = 'cancelled';
+});
+
+async function active(resources = chain): Promise<string> {
+  const id = await registered(app, workspaceId, resources);
+  await mutate(app, 'startDataRun', { dataRunId: id });
+  await expect.poll(async () => (await readRun(app, id)).steps[0].state).toBe('ACTIVE');
+  if (resources === independent) await expect.poll(async () => (await readRun(app, id)).steps[1].state).toBe('ACTIVE');
+  return id;
+}
+
+const extra = async (id: string) => {
+  const { data } = await app.graphql(
+    `query ($id: ID!) { dataRun(id: $id) { cancelRequestedAt outstandingCancellations { dataset cancelAnswer } workspace { outstandingChildren { dataset } } steps { state cancelAnswer lateResult } } }`,
+    { id },
+  );
+  return data.dataRun;
+};
+
+it('cancels a child that agrees, skips what was pending, and keeps nothing outstanding', async () => {
+  const id = await active();
+  const answered = await mutate(app, 'cancelDataRun', { dataRunId: id, reason: 'wrong file' });
+  expect(answered).toMatchObject({ state: 'CANCELLED', steps: [{ state: 'CANCELLED' }, { state: 'SKIPPED' }] });
+  expect((await eventsOf(app, id)).slice(-4).map(({ action, dataset, reason }) => [action, dataset, reason])).toEqual([
+    ['CANCEL_REQUEST', 'first', 'wrong file'],
+    ['CANCEL', 'first', 'wrong file'],
+    ['SKIP', 'second', 'wrong file'],
+    ['CANCEL', null, 'wrong file'],
+  ]);
+  expect((await extra(id)).outstandingCancellations).toEqual([]);
+});
+
+it('refuses the whole cancel where a child refuses access, and the run goes on', async () => {
+  const id = await active(independent);
+  target.script.cancel = (job) => (job.dataset === 'first' ? { is: 'forbidden', message: 'not yours' } : null);
+  const answered = await mutate(app, 'cancelDataRun', { dataRunId: id });
+  expect(answered).toMatchObject({
+    __typename: 'ForbiddenError',
+    code: 'CHILD_REFUSED_CANCEL',
+    dataset: 'first',
+    permission: 'target:scripted',
+  });
+  expect(await extra(id)).toMatchObject({ cancelRequestedAt: null });
+  // The one that had agreed really stopped: its step fails by that.
+  const run = await reach(app, id, 'FAILED');
+  expect(run.steps[1]).toMatchObject({ state: 'FAILED', failure: { code: 'CHILD_CANCELLED' } });
+});
+
+it('cancels by force although a child refuses, with its own permission, and the duty stays', async () => {
+  const id = await active([first]);
+  target.script.cancel = () => ({ is: 'forbidden', message: 'not yours' });
+  const weak = await app.token({ permissions: ['workspace:read', 'data-run', 'target:*'] });
+  expect(await mutate(app, 'cancelDataRun', { dataRunId: id, force: true }, weak)).toMatchObject({
+    __typename: 'ForbiddenError',
+    permission: 'data-run:force',
+  });
+  expect(await mutate(app, 'cancelDataRun', { dataRunId: id, force: true })).toMatchObject({
+    state: 'CANCELLED',
+    steps: [{ state: 'CANCELLING' }],
+  });
+  expect(await extra(id)).toMatchObject({
+    outstandingCancellations: [{ dataset: 'first', cancelAnswer: 'refused' }],
+    workspace: { outstandingChildren: expect.arrayContaining([{ dataset: 'first' }]) },
+  });
+  target.script.cancel = () => null;
+  await expect.poll(async () => (await readRun(app, id)).steps[0].state).toBe('CANCELLED');
+});
+
+it.each<[string, () => Answer | Promise<Answer>]>([
+  ['answers 503', () => ({ is: 'unknown', message: '503' })],
+  ['never answers', () => new Promise<Answer>(() => {})],
+])('cancels within the deadline where the child %s, and asks again until it is confirmed', async (_what, answer) => {
+  const id = await active([first]);
+  target.script.cancel = answer;
+  const began = Date.now();
+  expect(await mutate(app, 'cancelDataRun', { dataRunId: id })).toMatchObject({ state: 'CANCELLED', steps: [{ state: 'CANCELLING' }] });
+  expect(Date.now() - began).toBeLessThan(5_000);
+  expect(await extra(id)).toMatchObject({ steps: [{ cancelAnswer: 'unreachable' }] });
+  const asked = target.job('first').cancelAsked;
+  await expect.poll(() => target.job('first').cancelAsked).toBeGreaterThan(asked + 1);
+  target.script.cancel = () => null;
+  await expect.poll(async () => (await readRun(app, id)).steps[0].state).toBe('CANCELLED');
+});
+
+it('records how a child really ended after the cancel, and leaves the run as it is', async () => {
+  const id = await active([first]);
+  target.stopsAs = 'running';
+  await mutate(app, 'cancelDataRun', { dataRunId: id });
+  const settled = await everythingOf(app, id);
+  expect(settled).toContain('CANCELLING');
+  target.end('first', 'succeeded');
+  await expect.poll(async () => (await readRun(app, id)).steps[0].state).toBe('SUCCEEDED');
+  expect((await eventsOf(app, id)).at(-1)).toMatchObject({
+    action: 'LATE_RESULT',
+    from_state: 'CANCELLING',
+    to_state: 'SUCCEEDED',
+    dataset: 'first',
+  });
+  expect(await readRun(app, id)).toMatchObject({ state: 'CANCELLED' });
+  expect(await extra(id)).toMatchObject({ steps: [{ lateResult: 'succeeded' }] });
+});
+
+it('counts a child that the target does not know as stopped', async () => {
+  const id = await active([first]);
+  target.script.cancel = () => ({ is: 'none' });
+  expect(await mutate(app, 'cancelDataRun', { dataRunId: id })).toMatchObject({ state: 'CANCELLED', steps: [{ state: 'CANCELLED' }] });
+});
+
+it('leaves a tombstone for a submission still on its way', async () => {
+  const id = await registered(app, workspaceId, [first], { driving: 'ON_REQUEST' });
+  let arrive: () => void = () => {};
+  target.script.submit = (_submission, take) =>
+    new Promise<Answer>((resolve) => {
+      arrive = () => resolve({ is: 'job', report: take() });
+    });
+  const starting = mutate(app, 'startDataRun', { dataRunId: id });
+  await expect.poll(async () => (await readRun(app, id)).steps[0].state).toBe('SUBMITTING');
+  expect(await mutate(app, 'cancelDataRun', { dataRunId: id })).toMatchObject({ state: 'CANCELLED' });
+  arrive();
+  await starting;
+  expect(target.jobs.filter(({ key }) => key.includes(uuidOf(id))).map(({ state }) => state)).toEqual(['cancelled']);
+  await expect.poll(async () => (await readRun(app, id)).steps[0].state).toBe('CANCELLED');
+});
+
+it('refuses start, pause, resume and another cancel while one is under way, and shows it', async () => {
+  const id = await active([first]);
+  let agree: (answer: Answer) => void = () => {};
+  target.script.cancel = (job) =>
+    new Promise<Answer>((resolve) => {
+      agree = () => {
+        job.state = 'cancelled';
+        resolve({ is: 'none' });
+      };
+    });
+  const cancelling = mutate(app, 'cancelDataRun', { dataRunId: id });
+  await expect.poll(async () => (await extra(id)).cancelRequestedAt).not.toBeNull();
+  for (const mutation of ['pauseDataRun', 'cancelDataRun']) {
+    expect(await mutate(app, mutation, { dataRunId: id }), mutation).toMatchObject({
+      __typename: 'ConflictError',
+      code: 'CANCEL_IN_PROGRESS',
+      conflictingId: id,
+    });
+  }
+  for (const mutation of ['startDataRun', 'resumeDataRun']) {
+    expect((await mutate(app, mutation, { dataRunId: id })).__typename, mutation).not.toBe('DataRun');
+  }
+  expect(await readRun(app, id)).toMatchObject({ allowedActions: [], whyNotRunning: [{ code: 'CANCEL_IN_PROGRESS' }] });
+  agree({ is: 'none' });
+  expect(await cancelling).toMatchObject({ state: 'CANCELLED' });
+});
+
+it('goes on with a cancel whose process died after the mark', async () => {
+  const id = await active(chain);
+  await app.app.db.pool.query(
+    `UPDATE data_run SET revision = revision + 1, cancel_requested_at = clock_timestamp() - interval '1 minute', cancel_requested_by = 'cleo', cancel_reason = 'why' WHERE id = $1`,
+    [uuidOf(id)],
+  );
+  const run = await reach(app, id, 'CANCELLED');
+  expect(run.steps).toMatchObject([{ state: 'CANCELLED' }, { state: 'SKIPPED' }]);
+  expect((await eventsOf(app, id)).at(-1)).toMatchObject({ action: 'CANCEL', actor: 'cleo', reason: 'why', cause: 'CANCEL_RESUMED' });
+});

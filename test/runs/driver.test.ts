@@ -1,0 +1,229 @@
+// The driver against a target whose every answer is decided here. The target's own ledger says what was really created.
+import { afterEach, expect, it } from 'vitest';
+import { pass } from '../../src/runs/driver.ts';
+import { storeTarget } from '../../src/runs/targets/store.ts';
+import type { Answer } from '../../src/runs/targets/target.ts';
+import { startApp } from '../support/app.ts';
+import { scriptedTarget } from '../support/scripted-target.ts';
+import { chain, eventsOf, registered, uuidOf } from '../support/states.ts';
+import { createWorkspace, mutate, reach, readRun } from '../support/story.ts';
+
+const target = scriptedTarget();
+const app = await startApp({ targets: (db) => [storeTarget(db), target], env: { PACKHORSE_CANCEL_DEADLINE_MS: '500' } });
+const workspaceId = await createWorkspace(app, 'driver');
+const [first, second] = [chain[0]!, chain[1]!];
+const independent = [first, { ...first, name: 'other' }];
+
+afterEach(() => {
+  target.script = {};
+  target.begins = 'running';
+  target.stopsAs = 'cancelled';
+});
+
+const jobsOf = (id: string) => target.jobs.filter(({ key }) => key.includes(uuidOf(id)));
+const stepOf = async (id: string, dataset: string) =>
+  (await readRun(app, id)).steps.find((step: { dataset: string }) => step.dataset === dataset);
+const actionsOf = async (id: string) =>
+  (await eventsOf(app, id)).map(({ action, dataset }) => `${action}${dataset === null ? '' : ` ${dataset}`}`);
+
+async function started(resources = chain, more: Record<string, unknown> = {}): Promise<string> {
+  const id = await registered(app, workspaceId, resources, more);
+  expect((await mutate(app, 'startDataRun', { dataRunId: id })).__typename).toBe('DataRun');
+  return id;
+}
+
+async function active(resources = chain, more: Record<string, unknown> = {}): Promise<string> {
+  const id = await started(resources, more);
+  await expect
+    .poll(async () => (await readRun(app, id)).activeChildren)
+    .toBe(resources.filter((resource) => resource['packhorse:dependsOn'] === undefined).length);
+  await expect.poll(async () => (await stepOf(id, 'first')).state).toBe('ACTIVE');
+  return id;
+}
+
+it.each<[string, (take: () => unknown) => Answer | Promise<Answer>]>([
+  [
+    'is lost',
+    (take) => {
+      take();
+      return { is: 'unknown', message: 'reset' };
+    },
+  ],
+  [
+    'never comes',
+    (take) => {
+      take();
+      return new Promise<Answer>(() => {});
+    },
+  ],
+  [
+    'is an exception',
+    (take) => {
+      take();
+      throw new Error('garbage');
+    },
+  ],
+])('creates one child where the answer to an accepted submission %s', async (_what, answer) => {
+  let calls = 0;
+  target.script.submit = (_submission, take) => (calls++ === 0 ? answer(take) : null);
+  const id = await started([first]);
+  await expect.poll(async () => (await stepOf(id, 'first')).state).toBe('ACTIVE');
+  target.end('first', 'succeeded');
+  await reach(app, id, 'SUCCEEDED');
+  expect(jobsOf(id)).toHaveLength(1);
+  expect((await stepOf(id, 'first')).attempt).toBe(1);
+});
+
+it('sends a submission that never arrived again, with the same key', async () => {
+  let calls = 0;
+  target.script.submit = () => (calls++ < 2 ? { is: 'unknown', message: 'refused connection' } : null);
+  const before = target.submissions.length;
+  const id = await started([first]);
+  await expect.poll(async () => (await stepOf(id, 'first')).state).toBe('ACTIVE');
+  expect(new Set(target.submissions.slice(before).map(({ key }) => key)).size).toBe(1);
+  expect(jobsOf(id)).toHaveLength(1);
+  target.end('first', 'succeeded');
+  await reach(app, id, 'SUCCEEDED');
+});
+
+it('repeats the key of an intent whose process died before, or after, the call', async () => {
+  for (const reached of [false, true]) {
+    const id = await registered(app, workspaceId, [first], { driving: 'ON_REQUEST' });
+    let died = true;
+    target.script.submit = (_submission, take) => {
+      if (!died) return null;
+      if (reached) take();
+      return { is: 'unknown', message: 'the process died here' };
+    };
+    await mutate(app, 'startDataRun', { dataRunId: id });
+    expect((await stepOf(id, 'first')).state).toBe('SUBMITTING');
+    died = false;
+    await mutate(app, 'advanceDataRun', { dataRunId: id });
+    expect(await stepOf(id, 'first')).toMatchObject({ state: 'ACTIVE', attempt: 1 });
+    expect(jobsOf(id)).toHaveLength(1);
+    await mutate(app, 'cancelDataRun', { dataRunId: id });
+  }
+});
+
+it('fails the run by a definite refusal, names the dataset and skips what was pending', async () => {
+  const failure = { code: 'SCHEMA_REFUSED', origin: 'target', phase: 'submitting', retryable: false, summary: 'No such table.' } as const;
+  target.script.submit = () => ({ is: 'refused', failure });
+  const id = await started(chain);
+  const run = await reach(app, id, 'FAILED');
+  expect(run.failure).toEqual({ code: failure.code, summary: failure.summary });
+  expect(run.steps).toMatchObject([
+    { dataset: 'first', state: 'FAILED' },
+    { dataset: 'second', state: 'SKIPPED', skippedBecause: expect.stringContaining('first') },
+  ]);
+});
+
+it('fails a step whose child was stopped by somebody else', async () => {
+  const id = await active([first]);
+  target.end('first', 'cancelled');
+  const run = await reach(app, id, 'FAILED');
+  expect(run.steps[0].failure.code).toBe('CHILD_CANCELLED');
+});
+
+it('fails once while another child runs, follows that one to its end, and changes nothing by it', async () => {
+  const id = await active(independent);
+  target.end('first', 'failed');
+  await reach(app, id, 'FAILED');
+  const settled = await eventsOf(app, id);
+  target.end('other', 'succeeded');
+  await expect.poll(async () => (await stepOf(id, 'other')).state).toBe('SUCCEEDED');
+  expect((await actionsOf(id)).slice(settled.length)).toEqual(['LATE_RESULT other']);
+  expect((await readRun(app, id)).state).toBe('FAILED');
+});
+
+it('blocks what needs a finally blocked dataset, and succeeds without being ready', async () => {
+  const id = await active(chain);
+  const blocker = {
+    code: 'MISSING_REFERENCE',
+    dataset: 'first',
+    message: 'two rows point at nothing',
+    count: 2,
+    sampleKeys: ['7'],
+    clearedBy: ['elsewhere'],
+  };
+  target.end('first', 'blocked', { blockers: [blocker] });
+  const run = await reach(app, id, 'SUCCEEDED');
+  expect(run.steps).toMatchObject([
+    { state: 'BLOCKED', finallyBlocked: true, blockers: [{ code: 'MISSING_REFERENCE', count: '2' }] },
+    { state: 'BLOCKED', finallyBlocked: true, attempt: 0, blockers: [{ code: 'DEPENDENCY_BLOCKED' }] },
+  ]);
+  expect(jobsOf(id)).toHaveLength(1);
+});
+
+it('tries a blocked dataset again, as the next attempt, once what it waited for has succeeded', async () => {
+  const id = await active(independent);
+  target.end('first', 'blocked', {
+    blockers: [{ code: 'MISSING_REFERENCE', dataset: 'first', message: 'm', count: 1, sampleKeys: [], clearedBy: ['other'] }],
+  });
+  await expect.poll(async () => (await stepOf(id, 'first')).state).toBe('BLOCKED');
+  expect((await readRun(app, id)).state).toBe('RUNNING');
+  expect((await stepOf(id, 'first')).finallyBlocked).toBe(false);
+  target.end('other', 'succeeded');
+  await expect.poll(async () => (await stepOf(id, 'first')).attempt).toBe(2);
+  await expect.poll(async () => (await stepOf(id, 'first')).state).toBe('ACTIVE');
+  target.end('first', 'succeeded');
+  await reach(app, id, 'SUCCEEDED');
+  expect(jobsOf(id).map(({ key }) => key.split(':').at(-1))).toEqual(['1', '1', '2']);
+});
+
+it('holds submissions when authority has lapsed, says so, and goes on with a new grant', async () => {
+  const id = await active(chain);
+  await app.app.db.pool.query(`UPDATE run_grant SET expires_at = clock_timestamp() WHERE run_id = $1`, [uuidOf(id)]);
+  target.end('first', 'succeeded');
+  await expect.poll(async () => (await stepOf(id, 'first')).state).toBe('SUCCEEDED');
+  await expect.poll(async () => (await readRun(app, id)).whyNotRunning).toEqual([{ code: 'AUTHORITY_LAPSED', subject: 'second' }]);
+  expect(await readRun(app, id)).toMatchObject({ state: 'RUNNING', steps: [{}, { state: 'PENDING' }] });
+  await mutate(app, 'pauseDataRun', { dataRunId: id });
+  await mutate(app, 'resumeDataRun', { dataRunId: id });
+  await expect.poll(async () => (await stepOf(id, 'second')).state).toBe('ACTIVE');
+  target.end('second', 'succeeded');
+  await reach(app, id, 'SUCCEEDED');
+});
+
+it('drives on request only when asked, and reading is not asking', async () => {
+  const id = await registered(app, workspaceId, chain, { driving: 'ON_REQUEST' });
+  const answered = await mutate(app, 'startDataRun', { dataRunId: id });
+  expect(answered.steps).toMatchObject([{ state: 'ACTIVE' }, { state: 'PENDING' }]); // submitted in the same call
+  target.end('first', 'succeeded');
+  for (let read = 0; read < 5; read++) await readRun(app, id);
+  expect((await stepOf(id, 'first')).state).toBe('ACTIVE');
+  const advanced = await mutate(app, 'advanceDataRun', { dataRunId: id });
+  expect(advanced.steps).toMatchObject([{ state: 'SUCCEEDED' }, { state: 'ACTIVE' }]);
+  target.end('second', 'succeeded');
+  expect((await mutate(app, 'advanceDataRun', { dataRunId: id })).state).toBe('SUCCEEDED');
+});
+
+it('lets one pass through at a time, takes over from a dead one, and lets its zombie write nothing', async () => {
+  const id = await registered(app, workspaceId, [first], { driving: 'ON_REQUEST' });
+  let answerFirst: (answer: Answer) => void = () => {};
+  let calls = 0;
+  const slow: typeof target.script.submit = (_submission, take) => {
+    if (calls++ > 0) return null;
+    take();
+    return new Promise<Answer>((resolve) => {
+      answerFirst = resolve;
+    });
+  };
+  target.script.submit = slow;
+  const driver = { ...app.app.runs.driver, settings: { leaseMs: 60_000, deadlineMs: 60_000 } };
+  const authority = { subject: 'ann', mayDrive: () => true };
+  await app.app.db.pool.query(`UPDATE data_run SET state = 'RUNNING', started_at = now() WHERE id = $1`, [uuidOf(id)]);
+  const zombie = pass(driver, uuidOf(id), authority, { actor: 'zombie' });
+  await expect.poll(() => calls).toBe(1);
+  expect(await pass(driver, uuidOf(id), authority, { actor: 'early' })).toBe(false);
+  await app.app.db.pool.query(`UPDATE data_run SET lease_until = clock_timestamp() WHERE id = $1`, [uuidOf(id)]);
+  expect(await pass(driver, uuidOf(id), authority, { actor: 'heir' })).toBe(true);
+  expect((await stepOf(id, 'first')).state).toBe('ACTIVE');
+  target.end('first', 'succeeded');
+  const before = await eventsOf(app, id);
+  answerFirst({ is: 'job', report: { id: 'of the zombie', state: 'failed', progress: { done: 0n, total: null, unit: 'rows' } } });
+  await zombie;
+  expect(await eventsOf(app, id)).toEqual(before);
+  expect(jobsOf(id)).toHaveLength(1);
+  expect(second.name).toBe('second');
+  await mutate(app, 'cancelDataRun', { dataRunId: id });
+});
