@@ -58,7 +58,9 @@ function written({ datasets, note }: BarOptions): Bars {
       const now = `${step.state} ${percent === null ? done : Math.floor(percent / 10)}`; // a line for each tenth is enough
       if (shown.get(step.dataset) === now) return;
       shown.set(step.dataset, now);
-      note(`${step.dataset.padEnd(wide)}  ${step.state.padEnd(10)}  ${done} of ${total ?? '?'} ${unit}${percent === null ? '' : ` (${percent}%)`}`);
+      note(
+        `${step.dataset.padEnd(wide)}  ${step.state.padEnd(10)}  ${done} of ${total ?? '?'} ${unit}${percent === null ? '' : ` (${percent}%)`}`,
+      );
     },
     stop() {},
   };

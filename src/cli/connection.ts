@@ -18,9 +18,10 @@ export function clientCommand(program: Command, name: string, description: strin
     .description(description)
     .addOption(new Option('--url <url>', 'the server').env('PACKHORSE_URL').default('http://127.0.0.1:4000'))
     .addOption(
-      new Option('--token <token>', 'the access token; without it, for a server on this machine, one signed with the home’s own secret').env(
-        'PACKHORSE_TOKEN',
-      ),
+      new Option(
+        '--token <token>',
+        'the access token; without it, for a server on this machine, one signed with the home’s own secret',
+      ).env('PACKHORSE_TOKEN'),
     )
     .option(...jsonFlag);
 }

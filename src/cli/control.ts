@@ -15,8 +15,10 @@ interface Asked {
 
 type Ask = (connection: Connection, input: Asked) => Promise<RunFieldsFragment>;
 
-const pause: Ask = async (connection, input) => granted((await execute(connection, pauseDataRunDocument, { input })).pauseDataRun, 'DataRun');
-const resume: Ask = async (connection, input) => granted((await execute(connection, resumeDataRunDocument, { input })).resumeDataRun, 'DataRun');
+const pause: Ask = async (connection, input) =>
+  granted((await execute(connection, pauseDataRunDocument, { input })).pauseDataRun, 'DataRun');
+const resume: Ask = async (connection, input) =>
+  granted((await execute(connection, resumeDataRunDocument, { input })).resumeDataRun, 'DataRun');
 const cancel =
   (force: boolean): Ask =>
   async (connection, input) =>

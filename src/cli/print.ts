@@ -34,7 +34,9 @@ export function rowTable(run: RunFieldsFragment): string[] {
     run.steps.map(({ dataset, state, rows }) => [
       dataset,
       state,
-      ...[rows.source, rows.loaded, rows.updated, rows.unchanged, ...(blocked ? [rows.rejected, rows.blocked] : []), rows.unprocessed].map(count),
+      ...[rows.source, rows.loaded, rows.updated, rows.unchanged, ...(blocked ? [rows.rejected, rows.blocked] : []), rows.unprocessed].map(
+        count,
+      ),
     ]),
   );
 }
@@ -42,7 +44,9 @@ export function rowTable(run: RunFieldsFragment): string[] {
 /** What a person asks next: why it failed, what is missing, why it does not move. */
 export function explanation(run: RunFieldsFragment): string[] {
   const failures = run.steps.flatMap(({ dataset, failure, rowErrorCount }) =>
-    failure === null ? [] : [`${dataset}: ${failure.summary} [${failure.code}]${rowErrorCount === '0' ? '' : ` (${count(rowErrorCount)} faults)`}`],
+    failure === null
+      ? []
+      : [`${dataset}: ${failure.summary} [${failure.code}]${rowErrorCount === '0' ? '' : ` (${count(rowErrorCount)} faults)`}`],
   );
   return [
     ...run.notes.map((note) => `note: ${note}`),

@@ -14,7 +14,9 @@ export function addRun(program: Command, surroundings: Surroundings): void {
       if (!options.json) {
         const { package: loaded, workspace, registeredAt, registeredBy, driving, allowedActions } = run;
         surroundings.out(`${loaded.name}${loaded.version === null ? '' : ` ${loaded.version}`} into ${workspace.slug}`);
-        surroundings.out(`registered ${registeredAt} by ${registeredBy}, driven ${driving === 'BACKGROUND' ? 'in the background' : 'on request'}`);
+        surroundings.out(
+          `registered ${registeredAt} by ${registeredBy}, driven ${driving === 'BACKGROUND' ? 'in the background' : 'on request'}`,
+        );
         if (allowedActions.length > 0) surroundings.out(`allowed now: ${allowedActions.join(', ')}`);
       }
       await report(connection, run, surroundings, options.json === true);

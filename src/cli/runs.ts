@@ -29,7 +29,11 @@ async function list(connection: Connection, slug: string, limit: number): Promis
   const found: Listed[] = [];
   let after: string | null = null;
   for (;;) {
-    const page: DataRunsQuery = await execute(connection, dataRunsDocument, { slug, first: Math.min(pageSize, limit - found.length), after });
+    const page: DataRunsQuery = await execute(connection, dataRunsDocument, {
+      slug,
+      first: Math.min(pageSize, limit - found.length),
+      after,
+    });
     if (page.workspace === null) throw notFound('workspace');
     const { edges, pageInfo } = page.workspace.dataRuns;
     found.push(...edges.map(({ node }) => node));

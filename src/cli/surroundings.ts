@@ -4,13 +4,13 @@ import type { Readable } from 'node:stream';
 export interface Surroundings {
   readonly env: NodeJS.ProcessEnv;
   /** What was asked for: stdout. */
-  out(line: string): void;
+  readonly out: (line: string) => void;
   /** What is said beside it: stderr. */
-  note(line: string): void;
+  readonly note: (line: string) => void;
   /** Whether a person watches stderr, where bars are drawn. */
   readonly isTerminal: boolean;
   /** The code that the process ends with. */
-  finish(code: number): void;
+  readonly finish: (code: number) => void;
   /** A folder made into a zip. */
-  pack(folder: string): Promise<Readable>;
+  readonly pack: (folder: string) => Promise<Readable>;
 }

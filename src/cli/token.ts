@@ -26,7 +26,8 @@ export function addToken(program: Command, surroundings: Surroundings): void {
     .option('--json', 'JSON on stdout and nothing else')
     .action(async ({ permissions, workspaces, subject, expiresIn, json }) => {
       const config = readConfig(surroundings.env);
-      if (config.production) throw new ConfigError('tokens are not made here where NODE_ENV is production: your identity provider makes them');
+      if (config.production)
+        throw new ConfigError('tokens are not made here where NODE_ENV is production: your identity provider makes them');
       const token = await tokenFor(config, { subject, permissions, workspaces, expiresInSeconds: expiresIn });
       const expiresAt = new Date(Date.now() + expiresIn * 1_000).toISOString();
       if (json) return surroundings.out(JSON.stringify({ token, subject, permissions, workspaces, expiresAt }));

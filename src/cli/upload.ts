@@ -31,7 +31,10 @@ export async function upload(connection: Connection, workspaceId: string, place:
 
 async function open(place: string, pack: Surroundings['pack']): Promise<Readable> {
   const found = await stat(place).catch((error: unknown) => {
-    throw new Refusal('NO_PACKAGE', `${place} cannot be read: ${error instanceof Error && 'code' in error ? error.code : String(error)}.`);
+    throw new Refusal(
+      'NO_PACKAGE',
+      `${place} cannot be read: ${error instanceof Error ? error.message.replace(/, stat .*$/, '') : String(error)}.`,
+    );
   });
   if (found.isDirectory()) return pack(place);
   // A descriptor beside its files: they travel together.

@@ -43,21 +43,28 @@ async function watchRun(connection: Connection, id: string, { show, onDisconnect
     const cursorOf = ({ dataRunEvents }: { dataRunEvents: EventFieldsFragment }) => dataRunEvents.cursor;
     for await (const { dataRunEvents: event } of subscribe(connection, dataRunEventsDocument, { id, after }, { cursorOf, onDisconnect })) {
       show(event);
-      if (event.dataset === null && hasEnded(event.to)) break;
+      if (isEnd(event)) break;
     }
   }
   return outcomeOf(await readRun(connection, id));
 }
 
+function isEnd({ dataset, to }: EventFieldsFragment): boolean {
+  return dataset === null && hasEnded(to);
+}
+
 async function showPast(connection: Connection, id: string, show: Watching['show']): Promise<{ after: string | null; ended: boolean }> {
   let after: string | null = null;
+  let ended = false;
   for (;;) {
     const page: PastEventsQuery = await execute(connection, pastEventsDocument, { id, first: pageSize, after });
     if (page.dataRun === null) throw notFound('data run');
     const { edges, pageInfo } = page.dataRun.events;
     for (const { node } of edges) show(node);
     after = pageInfo.endCursor ?? after;
-    if (!pageInfo.hasNextPage) return { after, ended: edges.some(({ node }) => node.dataset === null && hasEnded(node.to)) };
+    // The state is read before the events: the end may show in either alone, and late results may follow it.
+    ended ||= hasEnded(page.dataRun.state) || edges.some(({ node }) => isEnd(node));
+    if (!pageInfo.hasNextPage) return { after, ended };
   }
 }
 

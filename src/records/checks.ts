@@ -229,16 +229,16 @@ export async function checkRows(client: pg.ClientBase, staged: Staged): Promise<
     const types = any(rules.filter(({ badTyped }) => badTyped === undefined).map(({ bad }) => bad));
     const rest = any(rules.flatMap(({ badTyped }) => badTyped ?? []));
     // CASE keeps the order: no cast before its check, and no check twice.
-    const { rows } = await client.query<{ found: boolean }>(
-      `SELECT EXISTS (SELECT 1 FROM stage WHERE CASE WHEN ${types} THEN true ELSE ${rest} END) AS found`,
-    );
+    const suspect = `CASE WHEN ${types} THEN true ELSE ${rest} END`;
+    const { rows } = await client.query<{ found: boolean }>(`SELECT EXISTS (SELECT 1 FROM stage WHERE ${suspect}) AS found`);
     unsound = rows[0]?.found ?? false;
-  }
-  if (unsound) {
-    const tests = rules.map(({ bad, value }, at) => `(${at}, ${bad}, ${value})`).join(', ');
-    await client.query(
-      `INSERT INTO fault SELECT n, rule, left(value, ${shownChars}) FROM stage CROSS JOIN LATERAL (VALUES ${tests}) AS t (rule, bad, value) WHERE bad`,
-    );
+    if (unsound) {
+      // Rule by rule only for rows that have a fault: 20 µs a row and not 1.
+      const tests = rules.map(({ bad, value }, at) => `(${at}, ${bad}, ${value})`).join(', ');
+      await client.query(
+        `INSERT INTO fault SELECT n, rule, left(value, ${shownChars}) FROM stage CROSS JOIN LATERAL (VALUES ${tests}) AS t (rule, bad, value) WHERE ${suspect} AND bad`,
+      );
+    }
   }
   // When all else is well the unique indexes of the table will tell, mostly; `checkKeys` is for when they cannot.
   if (unsound) await findDuplicates(client, staged, rules, true);

@@ -1,5 +1,5 @@
 // The reader that says what is wrong, and reads the dialects COPY cannot: csv-parse, strict, cell by cell. About a third of the fast path's speed.
-import { finished } from 'node:stream/promises';
+import { finished, pipeline } from 'node:stream/promises';
 import { CsvError, type Options, parse } from 'csv-parse';
 import type pg from 'pg';
 import type { CsvDialect, TableSchema } from '../packages/plan.ts';
@@ -138,15 +138,8 @@ export async function readCsvSlowly(
   const parser = parse(options(dialect, matched.width > 1));
   parser.on('error', () => {}); // reaches us through the iteration below; without a listener a late one would end the process
   const bytes = checked(reader.rest(seen), () => row);
-  const feed = (async () => {
-    for await (const chunk of bytes) {
-      if (!parser.write(chunk)) await new Promise<void>((resolve) => parser.once('drain', resolve).once('close', resolve));
-      if (parser.destroyed) return;
-    }
-    parser.end();
-  })().catch((error: unknown) => {
-    parser.destroy(error instanceof Error ? error : new Error(String(error)));
-  });
+  // A fault of the source becomes the parser's, and comes out of the iteration in its place.
+  const feed = pipeline(bytes, parser).catch(() => {});
   async function* lines(): AsyncGenerator<Buffer, void, undefined> {
     let out = '';
     // With one column blank lines are cells, but not those above the header.

@@ -27,6 +27,7 @@ function boundedPage(page: PageRequest): PageRequest {
 
 const datasetType = builder.prismaNode('Dataset', {
   id: { field: 'id', description: 'The global id.' },
+  nullable: true, // or an id that is not found is an error
   findUnique: (id, context) => ({ id, workspace: visibleWorkspaces(viewerOf(context)) }),
   description: 'A dataset in a workspace.',
   fields: (t) => ({

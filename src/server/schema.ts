@@ -2,7 +2,7 @@
 import { type GraphQLSchema, lexicographicSortSchema, printSchema } from 'graphql';
 import '../graphql/scalars.ts';
 import '../graphql/errors.ts';
-import '../lifecycle/schema.ts';
+
 import '../workspaces/schema.ts';
 import '../workspaces/schema-events.ts';
 import '../records/schema.ts';
@@ -10,6 +10,7 @@ import '../packages/schema.ts';
 import '../runs/schema.ts';
 import '../runs/schema-mutations.ts';
 import '../runs/schema-subscriptions.ts';
+import './schema-lifecycles.ts';
 import { builder } from '../graphql/builder.ts';
 
 const authScopes = { signedIn: true };

@@ -59,6 +59,7 @@ const exportSettings = builder.prismaObject('ExportSettings', {
 
 export const workspaceType = builder.prismaNode('Workspace', {
   id: { field: 'id', description: 'The global id.' },
+  nullable: true, // or an id that is not found is an error
   findUnique: (id, context) => ({ id, AND: visibleWorkspaces(viewerOf(context)) }),
   description: 'A tenant’s data: its datasets, and what loads and exports them.',
   fields: (t) => ({

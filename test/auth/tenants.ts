@@ -1,9 +1,9 @@
 // Two tenants that have one of everything, and the roles that ask for it.
 import { randomUUID } from 'node:crypto';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import { decodeGlobal } from '../graphql/walk.ts';
 import type { TestApp } from '../support/app.ts';
-import { createWorkspace, mutate, reach, register, stage, zipOf } from '../support/story.ts';
+import { createWorkspace, mutate, readRun, register, stage, zipOf } from '../support/story.ts';
 
 export interface Tenant {
   readonly slug: string;
@@ -36,7 +36,8 @@ export async function tenant(app: TestApp, slug: string, canary: string): Promis
   const loaded = await zipOf(`${canary}-loaded`, [resource(`${canary}-words`, canary)]);
   const run = await register(app, workspace, await stage(app, workspace, loaded));
   await mutate(app, 'startDataRun', { dataRunId: run });
-  await reach(app, run, 'SUCCEEDED');
+  // expect.poll is for tests only, and this runs in a hook.
+  await vi.waitFor(async () => expect((await readRun(app, run)).state).toBe('SUCCEEDED'), { timeout: 20_000, interval: 50 });
   const bytes = await zipOf(`${canary}-waiting`, [resource(`${canary}-others`, canary)]);
   const waiting = await register(app, workspace, await stage(app, workspace, bytes));
   const staged = await stage(app, workspace, bytes);

@@ -170,7 +170,7 @@ it('submits nothing after a pause was answered, in 30 rounds with two drivers bu
   expect(new Set(target.jobs.map(({ key }) => key)).size).toBe(target.jobs.length);
 });
 
-it('keeps a paused run whose children have ended paused, also over a restart', async () => {
+it('keeps a paused run whose children have ended paused', async () => {
   const id = await registered(app, workspaceId, chain.slice(0, 1));
   await mutate(app, 'startDataRun', { dataRunId: id });
   await expect.poll(async () => (await readRun(app, id)).activeChildren).toBe(1);

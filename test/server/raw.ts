@@ -132,7 +132,9 @@ export async function rawSocket(url: string, headers: Record<string, string> = {
   const socket = new WebSocket(`${url.replace('http', 'ws')}/graphql`, protocol, { headers });
   const heard: any[] = [];
   const wakers = new Set<() => void>();
-  const wake = () => [...wakers].forEach((waker) => waker());
+  const wake = () => {
+    for (const waker of [...wakers]) waker();
+  };
   let over = false;
   const closed = new Promise<{ code: number; reason: string }>((resolve) => {
     socket.on('close', (code, reason) => {

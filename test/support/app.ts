@@ -49,19 +49,17 @@ const fast = { PACKHORSE_LEASE_MS: '1500', PACKHORSE_HEARTBEAT_MS: '500', PACKHO
 
 export async function startApp({ env = {}, targets, worker = true }: AppOptions = {}): Promise<TestApp> {
   const home = mkdtempSync(path.join(tmpdir(), 'packhorse-test-'));
-  const databaseUrl = await freshDatabase();
+  const databaseUrl = env['DATABASE_URL'] ?? (await freshDatabase());
   afterAll(() => rmSync(home, { recursive: true, force: true }));
-  const config = readConfig({
-    PACKHORSE_HOME: home,
-    DATABASE_URL: databaseUrl,
-    PORT: '0',
-    PACKHORSE_LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'silent',
-    PACKHORSE_ROLE: worker ? 'all' : 'api',
-    ...fast,
-    ...env,
-  });
+  const app = await launch({ PACKHORSE_HOME: home, DATABASE_URL: databaseUrl, PACKHORSE_ROLE: worker ? 'all' : 'api', ...env }, targets);
+  afterAll(() => app.stop());
+  return app;
+}
+
+/** The same without any clean-up: whoever launches it stops it. */
+export async function launch(env: Record<string, string>, targets?: AppOptions['targets']): Promise<TestApp> {
+  const config = readConfig({ PORT: '0', PACKHORSE_LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'silent', ...fast, ...env });
   const running = await startPackhorse(config, createLog(config), targets);
-  afterAll(() => running.stop());
   const token = (grant: Grant = {}) =>
     issueToken(running.tokens, {
       subject: grant.subject ?? 'ann',

@@ -119,14 +119,20 @@ async function aMoment(pool: pg.Pool, runId: string, random: () => number): Prom
 async function outlastLease(nodes: Nodes, node: Node, pool: pg.Pool, runId: string, random: () => number): Promise<Node> {
   await node.ready;
   node.signal('SIGSTOP');
-  const { rows } = await pool.query<{ id: string; fence: number }>(`SELECT id, fence FROM store_job WHERE run_id = $1 AND state = 'running'`, [runId]);
+  const { rows } = await pool.query<{ id: string; fence: number }>(
+    `SELECT id, fence FROM store_job WHERE run_id = $1 AND state = 'running'`,
+    [runId],
+  );
   const other = nodes.start();
   await other.ready;
   // It may have been stopped between two loads: then the other simply goes on.
   await expect
     .poll(
       async () => {
-        const now = await pool.query<{ id: string; fence: number; state: string }>('SELECT id, fence, state FROM store_job WHERE run_id = $1', [runId]);
+        const now = await pool.query<{ id: string; fence: number; state: string }>(
+          'SELECT id, fence, state FROM store_job WHERE run_id = $1',
+          [runId],
+        );
         return rows.every(({ id, fence }) => now.rows.some((job) => job.id === id && (job.fence > fence || job.state !== 'running')));
       },
       { timeout: 20_000, interval: 10 },
@@ -151,9 +157,9 @@ async function judge(pool: pg.Pool, workspaceId: string, runId: string, source: 
   const datasets = Object.keys(source.contents).sort();
   expect(await all('SELECT state::text, failure FROM data_run WHERE id = $1'), node.log).toEqual([{ state: 'SUCCEEDED', failure: null }]);
   expect(await storedContents(pool, workspaceId)).toEqual(source.contents);
-  expect(await all('SELECT dataset, state::text, attempt, rows_source::int AS rows FROM data_run_step WHERE run_id = $1 ORDER BY dataset')).toEqual(
-    datasets.map((dataset) => ({ dataset, state: 'SUCCEEDED', attempt: 1, rows: source.contents[dataset]?.rows })),
-  );
+  expect(
+    await all('SELECT dataset, state::text, attempt, rows_source::int AS rows FROM data_run_step WHERE run_id = $1 ORDER BY dataset'),
+  ).toEqual(datasets.map((dataset) => ({ dataset, state: 'SUCCEEDED', attempt: 1, rows: source.contents[dataset]?.rows })));
   // One load of each dataset, by the one job of its key.
   expect(
     await all(
@@ -168,7 +174,12 @@ async function judge(pool: pg.Pool, workspaceId: string, runId: string, source: 
   expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
   const told = events.map(({ action, dataset }) => `${action} ${dataset ?? 'run'}`);
   expect(told.sort()).toEqual(
-    ['REGISTER run', 'START run', 'SUCCEED run', ...datasets.flatMap((name) => [`SUBMIT ${name}`, `ACCEPT ${name}`, `SUCCEED ${name}`])].sort(),
+    [
+      'REGISTER run',
+      'START run',
+      'SUCCEED run',
+      ...datasets.flatMap((name) => [`SUBMIT ${name}`, `ACCEPT ${name}`, `SUCCEED ${name}`]),
+    ].sort(),
   );
   // Every row version was written by one of the loads that there are, and as many loads as runs.
   for (const { table, id } of await all('SELECT id, table_name AS table FROM dataset WHERE workspace_id = $1', [uuidOf(workspaceId)])) {

@@ -43,7 +43,11 @@ export async function chainOf(name: string, rows: number, version: number): Prom
     depots: {
       header: 'id,region_id,town',
       rows: table(depots, (n) => `${n},${(n % regions) + 1},t${changed(n)}`),
-      schema: { fields: [field('id'), field('region_id'), field('town', 'string')], primaryKey: 'id', foreignKeys: refers('region_id', 'regions') },
+      schema: {
+        fields: [field('id'), field('region_id'), field('town', 'string')],
+        primaryKey: 'id',
+        foreignKeys: refers('region_id', 'regions'),
+      },
     },
     regions: {
       header: 'id,label',
@@ -56,7 +60,10 @@ export async function chainOf(name: string, rows: number, version: number): Prom
     rows: `${header}\n${lines.join('\n')}\n`,
     schema,
   }));
-  const contents = Object.entries(data).map(([dataset, { rows: lines }]) => [dataset, contentOf(lines.map((line) => line.replaceAll('"', '')))]);
+  const contents = Object.entries(data).map(([dataset, { rows: lines }]) => [
+    dataset,
+    contentOf(lines.map((line) => line.replaceAll('"', ''))),
+  ]);
   return { zip: await zipOf(name, resources), contents: Object.fromEntries(contents) };
 }
 

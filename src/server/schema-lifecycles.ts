@@ -1,9 +1,9 @@
 // The lifecycles as data in the API, for dashboards and documents.
 import { exportLifecycle } from '../exports/lifecycle.ts';
 import { builder } from '../graphql/builder.ts';
+import { moves } from '../lifecycle/describe.ts';
+import { entries } from '../lifecycle/lifecycle.ts';
 import { runLifecycle } from '../runs/lifecycle.ts';
-import { moves } from './describe.ts';
-import { entries } from './lifecycle.ts';
 
 interface StateRow {
   readonly name: string;

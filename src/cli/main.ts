@@ -1,0 +1,103 @@
+// The command line's entry: what the process gives, the commands, and how errors end it. A fault is one line, never a stack trace.
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError } from '@commander-js/extra-typings';
+import { ClientError } from '../client/request.ts';
+import { ConfigError } from '../config.ts';
+import { InvalidPackageError } from '../errors.ts';
+import { createLog } from '../log.ts';
+import { StartError } from '../main.ts';
+import { packFolder } from '../packages/pack.ts';
+import { MigrationError } from '../postgres/migrate.ts';
+import { addControls } from './control.ts';
+import { addDemo } from './demo.ts';
+import { addLoad } from './load.ts';
+import { addMigrate } from './migrate.ts';
+import { exitCode, exitCodeHelp, problemLines, Refusal } from './outcome.ts';
+import { isPortTaken } from './port.ts';
+import { addRun } from './run.ts';
+import { addRuns } from './runs.ts';
+import { addServe } from './serve.ts';
+import type { Surroundings } from './surroundings.ts';
+import { addToken } from './token.ts';
+import { addWatch } from './watch.ts';
+import { addWorker } from './worker.ts';
+
+/** What is not the caller's to mend. */
+const faults = new Set(['UNREACHABLE', 'BAD_ANSWER', 'INTERNAL_ERROR', 'UNAVAILABLE', 'BUSY']);
+
+const surroundings: Surroundings = {
+  env: process.env,
+  out: (line) => void process.stdout.write(`${line}\n`),
+  note: (line) => void process.stderr.write(`${line}\n`),
+  isTerminal: process.stderr.isTTY === true,
+  finish: (code) => {
+    process.exitCode = code;
+  },
+  pack: packFolder,
+};
+
+// A reader that has had enough, as `head`, is no fault.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(exitCode.succeeded);
+});
+process.on('uncaughtException', (error) => process.exit(tell(error)));
+
+try {
+  await commandLine().parseAsync();
+} catch (error) {
+  process.exit(tell(error));
+}
+
+function commandLine(): Command {
+  const program = new Command('packhorse')
+    .description('Loads data packages into workspaces, driven and watched through GraphQL.')
+    .version(version(), '-V, --version')
+    .addHelpText('afterAll', exitCodeHelp)
+    .showHelpAfterError('(--help tells more)')
+    .exitOverride();
+  for (const add of [addServe, addWorker, addMigrate, addToken, addLoad, addRuns, addRun, addControls, addWatch, addDemo]) {
+    add(program, surroundings);
+  }
+  return program;
+}
+
+function version(): string {
+  const stated: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')); // the same from src/ and from dist/
+  return typeof stated === 'object' && stated !== null && 'version' in stated ? String(stated.version) : 'unknown';
+}
+
+/** Says what is wrong, and returns the code to exit with. */
+function tell(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode.succeeded : exitCode.refused; // it has said it
+  if (error instanceof Refusal) return complain(error.message, exitCode.refused, error.details, error.code);
+  if (error instanceof InvalidPackageError) return complain(error.message, exitCode.refused, problemLines(error.problems), error.code);
+  if (error instanceof ClientError)
+    return complain(error.message, faults.has(error.code) ? exitCode.fault : exitCode.refused, [], error.code);
+  if (error instanceof ConfigError || error instanceof StartError || error instanceof MigrationError) {
+    return complain(error.message, exitCode.fault);
+  }
+  if (isPortTaken(error)) {
+    const { address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number }; // what listening fails with
+    return complain(`port ${port} on ${address} is in use: stop what listens there, or set PORT to another one`, exitCode.fault);
+  }
+  if (error instanceof Error && error.message.includes('postmaster.pid')) {
+    return complain(
+      'another Packhorse uses the embedded Postgres of this home: stop it, or set PACKHORSE_HOME to another folder',
+      exitCode.fault,
+    );
+  }
+  return unexpected(error);
+}
+
+function complain(message: string, code: number, details: readonly string[] = [], name?: string): number {
+  surroundings.note(`packhorse: ${message}${name === undefined ? '' : ` [${name}]`}`);
+  for (const detail of details) surroundings.note(`  ${detail}`);
+  return code;
+}
+
+function unexpected(error: unknown): number {
+  createLog({ logLevel: 'error' }).fatal({ err: error }, 'unexpected');
+  const [first = 'unknown'] = (error instanceof Error ? error.message : String(error)).trim().split('\n');
+  return complain(`${first} (unexpected: the log line above has the whole)`, exitCode.fault);
+}

@@ -1,0 +1,127 @@
+import { expect, it } from 'vitest';
+import { encodeCursor } from '../../src/events/cursor.ts';
+import { startApp } from '../support/app.ts';
+import { createWorkspace, mutate, reach, register, stage, zipOf } from '../support/story.ts';
+import { type RawMessage, rawSocket } from './raw-socket.ts';
+import { upTo } from './reading.ts';
+import { makeYard, move, runId, write } from './writing.ts';
+
+const app = await startApp();
+const { db, bell } = app.app;
+const events = `subscription ($id: ID!, $after: String) { dataRunEvents(id: $id, after: $after) { sequence action to } }`;
+const progress = `subscription ($id: ID!) { dataRunProgress(id: $id) { state progress { done total } steps { dataset state progress { done } } } }`;
+
+interface Arrival {
+  readonly at: number;
+  readonly message: RawMessage;
+}
+
+/** What arrives for an operation, and when. */
+async function watching(id: string, variables: Record<string, unknown>, query: string) {
+  const raw = await rawSocket(app);
+  const arrivals: Arrival[] = [];
+  raw.socket.on('message', (data) => arrivals.push({ at: performance.now(), message: JSON.parse(String(data)) as RawMessage }));
+  raw.subscribe(id, query, variables);
+  return { raw, arrivals, next: () => arrivals.filter(({ message }) => message.type === 'next') };
+}
+
+const shown = ({ message }: Arrival) => message.payload.data.dataRunProgress;
+
+/** As they left the server. On a busy machine two messages arrive closer together than they were sent. */
+function expectTwiceASecond(arrivals: readonly Arrival[]): void {
+  const [first, last] = [arrivals[0], arrivals.at(-1)];
+  if (first === undefined || last === undefined) throw new Error('nothing arrived');
+  expect(arrivals.length).toBeLessThanOrEqual(1 + Math.ceil((last.at - first.at + 50) / 500));
+}
+
+it('opens at once, then shows the newest at most twice a second, and completes when the run has settled', async () => {
+  const { workspaceId, runs } = await makeYard(db, 2);
+  const [id = '', other = ''] = runs;
+  await db.prisma.dataRunStep.create({ data: { runId: id, position: 1, dataset: 'd', dependsOn: [], target: 'store', progressTotal: 1_000n } });
+  await move(db, id, 'START', 'RUNNING');
+  const began = performance.now();
+  const watch = await watching('1', { id: runId(id) }, progress);
+  const following = await watching('1', { id: runId(id), after: encodeCursor(workspaceId, 0n) }, events);
+  await watch.raw.reach(({ type }) => type === 'next');
+  expect(performance.now() - began).toBeLessThan(1_000);
+  let done = 0;
+  // A storm: as many changes as the database takes, with transitions of this run and of another among them.
+  while (watch.next().length < 5) {
+    done++;
+    await db.pool.query(`UPDATE data_run_step SET progress_done = $2 WHERE run_id = $1`, [id, done]);
+    db.announce(`progress:${id}`);
+    if (done % 10 === 0) await write(db, id, `n${done}`);
+    if (done % 10 === 5) await write(db, other, `n${done}`);
+  }
+  await db.pool.query(`UPDATE data_run_step SET progress_done = 1000 WHERE run_id = $1`, [id]);
+  await move(db, id, 'CANCEL', 'CANCELLED');
+  const settledAt = performance.now();
+  await watch.raw.reach(({ type }) => type === 'complete');
+  expect(performance.now() - settledAt).toBeLessThan(1_500);
+  const all = watch.next().map(shown);
+  expect(all.length).toBeLessThan(10);
+  expectTwiceASecond(watch.next());
+  expect(all[0]).toMatchObject({ state: 'RUNNING', progress: { done: '0', total: '1000' } });
+  expect(all.at(-1)).toMatchObject({ state: 'CANCELLED', progress: { done: '1000' }, steps: [{ dataset: 'd', progress: { done: '1000' } }] });
+  const steps = all.map((value) => Number(value.progress.done));
+  expect(steps).toEqual(steps.toSorted((a, b) => a - b));
+  expect(done).toBeGreaterThan(20 * all.length); // or there was no storm
+  // Events are not progress: none was left out.
+  await following.raw.reach(({ payload }) => payload?.data?.dataRunEvents.to === 'CANCELLED');
+  const sequences = following.next().map(({ message }) => message.payload.data.dataRunEvents.sequence);
+  const { lastSequence } = await db.prisma.dataRun.findUniqueOrThrow({ where: { id } });
+  expect(sequences).toEqual(upTo(lastSequence));
+});
+
+it('says nothing where nothing changes, however busy the workspace is', async () => {
+  const { runs } = await makeYard(db, 2);
+  const [id = '', other = ''] = runs;
+  const watch = await watching('1', { id: runId(id) }, progress);
+  await watch.raw.reach(({ type }) => type === 'next');
+  // Queries of the followed run's steps while its neighbour is written to.
+  const looks = async () => Number((await db.pool.query(`SELECT sum(seq_scan + coalesce(idx_scan, 0)) AS n FROM pg_stat_user_tables WHERE relname = 'data_run_step'`)).rows[0].n);
+  await db.pool.query('SELECT pg_stat_force_next_flush()');
+  const before = await looks();
+  const began = performance.now();
+  for (let n = 0; n < 300; n++) await write(db, other, `n${n}`);
+  const lasted = performance.now() - began;
+  expect(watch.next()).toHaveLength(1);
+  expect((await looks()) - before).toBeLessThan(20 + (lasted / 500) * 4);
+  await move(db, id, 'CANCEL', 'CANCELLED');
+  await watch.raw.reach(({ type }) => type === 'complete');
+  expect(watch.next()).toHaveLength(2);
+});
+
+it('answers for a run that has settled with one message and completes', async () => {
+  const { runs } = await makeYard(db, 1);
+  const [id = ''] = runs;
+  await move(db, id, 'CANCEL', 'CANCELLED');
+  const watch = await watching('1', { id: runId(id) }, progress);
+  await watch.raw.reach(({ type }) => type === 'complete');
+  expect(watch.next().map(shown)).toMatchObject([{ state: 'CANCELLED' }]);
+  await expect.poll(() => bell.waiting()).toBe(0);
+});
+
+it('follows the built-in loader to the end of a real load, and drops no transition meanwhile', async () => {
+  const workspaceId = await createWorkspace(app);
+  const rows = `id,text\n${upTo(150_000).map((n) => `${n},row number ${n}\n`).join('')}`;
+  const fields = ['id', 'text'].map((name) => ({ name, type: 'string' }));
+  const bytes = await zipOf('large', [{ name: 'large', rows, schema: { fields, primaryKey: 'id' } }]);
+  const id = await register(app, workspaceId, await stage(app, workspaceId, bytes));
+  const watch = await watching('1', { id }, progress);
+  const following = await watching('1', { id }, events);
+  await watch.raw.reach(({ type }) => type === 'next');
+  await expect.poll(() => bell.waiting()).toBe(2);
+  await mutate(app, 'startDataRun', { dataRunId: id });
+  await reach(app, id, 'SUCCEEDED', 25_000);
+  await watch.raw.reach(({ type }) => type === 'complete');
+  const all = watch.next().map(shown);
+  expect(all[0]).toMatchObject({ state: 'REGISTERED', progress: { done: '0' } });
+  expect(all.at(-1)).toMatchObject({ state: 'SUCCEEDED', steps: [{ dataset: 'large', state: 'SUCCEEDED' }] });
+  expect(all.at(-1).progress.done).toBe(all.at(-1).progress.total);
+  const between = all.filter(({ progress: { done, total } }) => Number(done) > 0 && done !== total);
+  expect(between.length).toBeGreaterThan(0);
+  expectTwiceASecond(watch.next());
+  await following.raw.reach(({ payload }) => payload?.data?.dataRunEvents.to === 'SUCCEEDED' && payload.data.dataRunEvents.sequence === 6);
+  expect(following.next().map(({ message }) => message.payload.data.dataRunEvents.action)).toEqual(['START', 'SUBMIT', 'ACCEPT', 'SUCCEED', 'SUCCEED']);
+});

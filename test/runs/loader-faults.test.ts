@@ -1,0 +1,250 @@
+// What can happen to the built-in loader in the middle of its work, each at a place where it is held.
+import { rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createLog } from '../../src/log.ts';
+import { startPackhorse } from '../../src/main.ts';
+import { runStoreJob } from '../../src/runs/targets/store-loader.ts';
+import { startApp } from '../support/app.ts';
+import { type Hold, holdReading, holdWriting } from '../support/holds.ts';
+import { chainOf, storedContents } from '../support/source.ts';
+import { eventsOf, uuidOf } from '../support/states.ts';
+import { createWorkspace, mutate, type Resource, reach, readRun, register, stage, zipOf } from '../support/story.ts';
+
+const app = await startApp();
+/** Without background work: a job lies where it is put. */
+const idle = await startApp({ worker: false });
+const { pool } = app.app.db;
+const databaseUrl = app.config.databaseUrl ?? '';
+const all = async (text: string, values: unknown[] = []) => (await pool.query(text, values)).rows;
+
+const schema = {
+  fields: [
+    { name: 'id', type: 'integer' },
+    { name: 'label', type: 'string' },
+  ],
+  primaryKey: 'id',
+};
+const crates: Resource = { name: 'crates', rows: 'id,label\n1,a\n2,b\n', schema };
+const lids: Resource = { name: 'lids', rows: 'id,label\n1,a\n', schema, 'packhorse:dependsOn': ['crates'] };
+
+interface Story {
+  readonly workspaceId: string;
+  readonly packageId: string;
+  readonly id: string;
+}
+
+/** A registered run of two datasets, one after the other, in a workspace of its own. */
+async function registered(more: Record<string, unknown> = {}, on = app): Promise<Story> {
+  const workspaceId = await createWorkspace(on);
+  const packageId = await stage(on, workspaceId, await zipOf('crates', [crates, lids]));
+  return { workspaceId, packageId, id: await register(on, workspaceId, packageId, more) };
+}
+
+const start = (id: string, on = app) => mutate(on, 'startDataRun', { dataRunId: id });
+const jobsOf = (id: string) => all('SELECT dataset, state, fence, rows FROM store_job WHERE run_id = $1 ORDER BY created_at', [uuidOf(id)]);
+const datasetsIn = (workspaceId: string) => all('SELECT name FROM dataset WHERE workspace_id = $1', [uuidOf(workspaceId)]);
+const staging = () => all(`SELECT relname FROM pg_class WHERE relpersistence = 't' AND relkind = 'r'`);
+
+async function heldAt(hold: Hold): Promise<number> {
+  await expect.poll(() => hold.waiting(), { timeout: 10_000, interval: 5 }).not.toBeNull();
+  return (await hold.waiting()) ?? 0;
+}
+
+const places: [string, (workspaceId: string) => Promise<Hold>][] = [
+  ['while it reads', () => holdReading(databaseUrl)],
+  ['in the transaction that writes', (workspaceId) => holdWriting(databaseUrl, workspaceId, 'crates')],
+];
+
+/** Every new load fails in its transaction with this SQLSTATE, `times` times. */
+async function failing(sqlstate: string, times: number): Promise<{ mended(): Promise<void> }> {
+  await pool.query(`
+    CREATE SEQUENCE faults;
+    CREATE FUNCTION fault() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF nextval('faults') <= ${times} THEN RAISE EXCEPTION 'relation 16384 of /var/lib' USING ERRCODE = '${sqlstate}'; END IF;
+      RETURN NEW;
+    END $$;
+    CREATE TRIGGER fault BEFORE INSERT ON dataset_load FOR EACH ROW EXECUTE FUNCTION fault()`);
+  return {
+    async mended() {
+      await pool.query('DROP TRIGGER fault ON dataset_load; DROP FUNCTION fault; DROP SEQUENCE faults');
+    },
+  };
+}
+
+describe('a fault that would only repeat itself fails the dataset and leaves nothing', () => {
+  it.each([
+    ['the disk is full', '53100', 'DATABASE_FULL'],
+    ['the database has no memory', '53200', 'DATABASE_FULL'],
+    ['something that nobody foresaw', 'XX000', 'INTERNAL_ERROR'],
+  ])('%s', async (_, sqlstate, code) => {
+    const { id, workspaceId, packageId } = await registered();
+    const fault = await failing(sqlstate, 1_000);
+    try {
+      await start(id);
+      const run = await reach(app, id, 'FAILED');
+      expect(run.failure.code).toBe(code);
+      expect(run.failure.summary).not.toMatch(/16384|var/);
+      expect(run.steps.map(({ state, attempt }: any) => [state, attempt])).toEqual([
+        ['FAILED', 1],
+        ['SKIPPED', 0],
+      ]);
+      expect(await datasetsIn(workspaceId)).toEqual([]);
+    } finally {
+      await fault.mended();
+    }
+    // The same package in a new run, now that there is room.
+    const again = await register(app, workspaceId, packageId, { previousRunId: id });
+    await start(again);
+    expect((await reach(app, again, 'SUCCEEDED')).steps[0].rows.loaded).toBe('2');
+  });
+
+  const file = async (packageId: string) => {
+    const [held] = await all('SELECT storage_key AS key FROM data_package WHERE id = $1', [uuidOf(packageId)]);
+    return path.join(app.config.storage.root, held.key);
+  };
+
+  it.each<[string, (packageId: string) => Promise<unknown>, string]>([
+    ['the stored package is gone', async (id) => rmSync(await file(id)), 'NO_SUCH_OBJECT'],
+    ['the stored package is no longer a zip', async (id) => writeFileSync(await file(id), 'not a zip'), 'NOT_A_ZIP'],
+    [
+      'the package was discarded',
+      (id) => pool.query('UPDATE data_package SET discarded_at = now() WHERE id = $1', [uuidOf(id)]),
+      'PACKAGE_DISCARDED',
+    ],
+  ])('%s', async (_, spoil, code) => {
+    const { id, workspaceId, packageId } = await registered();
+    await spoil(packageId);
+    await start(id);
+    const run = await reach(app, id, 'FAILED');
+    expect(run.failure).toMatchObject({ code });
+    expect(run.steps[0]).toMatchObject({ state: 'FAILED', failure: { code } });
+    expect(await datasetsIn(workspaceId)).toEqual([]);
+  });
+});
+
+describe('a fault that passes is no failure: the job is tried again, as the same attempt', () => {
+  async function succeeded({ id, workspaceId }: Story, claims: number): Promise<void> {
+    const run = await reach(app, id, 'SUCCEEDED');
+    expect(run.steps.map(({ attempt, rows }: any) => [attempt, rows.loaded])).toEqual([
+      [1, '2'],
+      [1, '1'],
+    ]);
+    const [first] = await jobsOf(id);
+    expect(first).toMatchObject({ dataset: 'crates', state: 'succeeded', fence: claims });
+    expect(await datasetsIn(workspaceId)).toHaveLength(2);
+    expect((await eventsOf(app, id)).filter(({ dataset }) => dataset === 'crates').map(({ action }) => action)).toEqual([
+      'SUBMIT',
+      'ACCEPT',
+      'SUCCEED',
+    ]);
+  }
+
+  it.each(places)('the connection is lost %s', async (_, holdAt) => {
+    const story = await registered();
+    const hold = await holdAt(story.workspaceId);
+    await start(story.id);
+    const backend = await heldAt(hold);
+    await pool.query('SELECT pg_terminate_backend($1)', [backend]);
+    await expect.poll(() => hold.waiting().then((pid) => pid !== null && pid !== backend), { timeout: 10_000 }).toBe(true);
+    await hold.release();
+    await succeeded(story, 2);
+  });
+
+  it.each([
+    ['a deadlock', '40P01'],
+    ['a session ended for idling', '25P03'],
+    ['a lock not had in time', '55P03'],
+    ['a server that has no connection left', '53300'],
+  ])('%s', async (_, sqlstate) => {
+    const story = await registered();
+    const fault = await failing(sqlstate, 2);
+    try {
+      await start(story.id);
+      await succeeded(story, 3);
+    } finally {
+      await fault.mended();
+    }
+  });
+
+  it('the connection is lost while the file’s bytes are on their way', async () => {
+    const source = await chainOf('copied', 150_000, 0);
+    const workspaceId = await createWorkspace(app);
+    const id = await register(app, workspaceId, await stage(app, workspaceId, source.zip));
+    await start(id);
+    const cut = async () =>
+      (await pool.query('SELECT pg_terminate_backend(pid) FROM pg_stat_progress_copy WHERE tuples_processed > 0')).rowCount;
+    await expect.poll(cut, { timeout: 10_000, interval: 1 }).toBe(1);
+    const run = await reach(app, id, 'SUCCEEDED');
+    expect(run.steps.map(({ attempt }: any) => attempt)).toEqual([1, 1, 1, 1]);
+    expect(Math.max(...(await jobsOf(id)).map(({ fence }) => fence))).toBe(2);
+    expect(await storedContents(pool, workspaceId)).toEqual(source.contents);
+  });
+});
+
+describe('a cancel', () => {
+  it.each(places)('reaches the loader %s: no rows, no staging, within three seconds', async (_, holdAt) => {
+    const { id, workspaceId } = await registered();
+    const hold = await holdAt(workspaceId);
+    await start(id);
+    await heldAt(hold);
+    const asked = performance.now();
+    const cancelled = await mutate(app, 'cancelDataRun', { dataRunId: id });
+    expect(cancelled, JSON.stringify(cancelled)).toMatchObject({ __typename: 'DataRun', state: 'CANCELLED' });
+    await expect.poll(async () => (await readRun(app, id)).steps[0].state, { timeout: 5_000, interval: 20 }).toBe('CANCELLED');
+    await expect.poll(staging, { timeout: 5_000, interval: 20 }).toEqual([]);
+    expect(await hold.waiting()).toBeNull();
+    expect(performance.now() - asked).toBeLessThan(3_000);
+    await hold.release();
+    expect((await readRun(app, id)).steps.map(({ state }: any) => state)).toEqual(['CANCELLED', 'SKIPPED']);
+    expect(await datasetsIn(workspaceId)).toEqual([]);
+    expect(await jobsOf(id)).toMatchObject([{ state: 'cancelled', fence: 1, rows: null }]);
+    // Nobody takes it up again, and the name is free for another run.
+    expect(await all(`SELECT FROM store_job WHERE state IN ('queued', 'running')`)).toEqual([]);
+  });
+});
+
+describe('jobs and processes', () => {
+  it('of many that race for one job, one loads it', async () => {
+    const quiet = idle.app.db.pool;
+    const { id } = await registered({ driving: 'ON_REQUEST' }, idle);
+    await start(id, idle);
+    const { rows: jobs } = await quiet.query('SELECT id FROM store_job WHERE run_id = $1', [uuidOf(id)]);
+    expect(jobs).toHaveLength(1);
+    const rival = await startPackhorse({ ...idle.config, role: 'api' }, createLog(idle.config));
+    try {
+      const loaders = [idle.tasks.loader, rival.tasks.loader, idle.tasks.loader, rival.tasks.loader];
+      await Promise.all(loaders.map((loader) => runStoreJob(loader, jobs[0].id, new AbortController().signal)));
+    } finally {
+      await rival.stop();
+    }
+    expect((await quiet.query('SELECT state, fence FROM store_job')).rows).toEqual([{ state: 'succeeded', fence: 1 }]);
+    expect((await quiet.query('SELECT count(*)::int AS loads FROM dataset_load')).rows).toEqual([{ loads: 1 }]);
+  });
+
+  it('a cancelled job whose loader died is confirmed stopped by whoever finds it', async () => {
+    const quiet = idle.app.db.pool;
+    const { id } = await registered({ driving: 'ON_REQUEST' }, idle);
+    await start(id, idle);
+    // As a process leaves it that was killed while it loaded.
+    await quiet.query(`UPDATE store_job SET state = 'running', fence = 1, lease_until = clock_timestamp() WHERE run_id = $1`, [uuidOf(id)]);
+    expect(await mutate(idle, 'cancelDataRun', { dataRunId: id })).toMatchObject({ state: 'CANCELLED' });
+    expect((await readRun(idle, id)).steps[0].state).toBe('CANCELLING');
+    const worker = await startPackhorse({ ...idle.config, role: 'worker' }, createLog(idle.config));
+    try {
+      await expect.poll(async () => (await readRun(idle, id)).steps[0].state, { timeout: 5_000 }).toBe('CANCELLED');
+    } finally {
+      await worker.stop();
+    }
+  });
+
+  it('a process that is ending begins no load', async () => {
+    const { id } = await registered({ driving: 'ON_REQUEST' }, idle);
+    await start(id, idle);
+    const { rows } = await idle.app.db.pool.query('SELECT id FROM store_job WHERE run_id = $1', [uuidOf(id)]);
+    await runStoreJob(idle.tasks.loader, rows[0].id, AbortSignal.abort());
+    expect((await idle.app.db.pool.query('SELECT state, fence FROM store_job WHERE id = $1', [rows[0].id])).rows).toEqual([
+      { state: 'queued', fence: 0 },
+    ]);
+  });
+});

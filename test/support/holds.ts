@@ -1,0 +1,66 @@
+// Keeps the built-in loader at a place of its work for as long as a test wants, by locks of the database that only the loader meets.
+import pg from 'pg';
+import { afterAll } from 'vitest';
+import { uuidOf } from './states.ts';
+
+export interface Hold {
+  /** The backend of a loader that waits here. */
+  waiting(): Promise<number | null>;
+  release(): Promise<void>;
+}
+
+const stageLock = 4_711;
+
+/** In the reading phase: the staging table is made, and no byte of the file is in it. */
+export async function holdReading(databaseUrl: string): Promise<Hold> {
+  const client = await connected(databaseUrl);
+  await client.query(`
+    CREATE OR REPLACE FUNCTION hold_staging() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(${stageLock}); END $$;
+    DROP EVENT TRIGGER IF EXISTS hold_staging;
+    CREATE EVENT TRIGGER hold_staging ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION hold_staging()`);
+  await client.query(`SELECT pg_advisory_lock(${stageLock})`);
+  return {
+    waiting: () => waitingFor(client),
+    async release() {
+      await client.query(`SELECT pg_advisory_unlock(${stageLock}); DROP EVENT TRIGGER hold_staging`);
+      await client.end();
+    },
+  };
+}
+
+/** In the transaction that writes: the dataset's row is being made by somebody else, who has not committed. */
+export async function holdWriting(databaseUrl: string, workspaceId: string, dataset: string): Promise<Hold> {
+  const client = await connected(databaseUrl);
+  await client.query('BEGIN');
+  await client.query(
+    `INSERT INTO dataset (id, workspace_id, name, schema, table_name, columns) VALUES (gen_random_uuid(), $1, $2, '{}', 'held', '[]')`,
+    [uuidOf(workspaceId), dataset],
+  );
+  return {
+    waiting: () => waitingFor(client),
+    async release() {
+      await client.query('ROLLBACK');
+      await client.end();
+    },
+  };
+}
+
+async function connected(databaseUrl: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'test hold' });
+  await client.connect();
+  let ended = false;
+  client.once('end', () => {
+    ended = true;
+  });
+  afterAll(async () => {
+    if (!ended) await client.end(); // the test failed before it let go
+  });
+  return client;
+}
+
+async function waitingFor(client: pg.Client): Promise<number | null> {
+  const { rows } = await client.query<{ pid: number }>(
+    `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'packhorse' AND pg_backend_pid() = ANY (pg_blocking_pids(pid))`,
+  );
+  return rows[0]?.pid ?? null;
+}
