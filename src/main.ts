@@ -145,7 +145,7 @@ export async function startPackhorse(config: Config, log: Log, targets?: PartOpt
     if (config.role !== 'api') {
       const worker: Worker = await startWorker(parts.tasks, {
         databaseUrl: database.url,
-        concurrency: config.storeConcurrency + 2,
+        loads: config.storeConcurrency,
         pollMs: config.pollMs,
         log,
       });

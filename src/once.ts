@@ -76,3 +76,8 @@ function checkKey(key: string): void {
     throw new InvalidInputError('idempotencyKey', `An idempotency key has 1 to ${maxKeyLength} characters.`);
   }
 }
+
+/** Forgets keys past their time; a key that comes again is new then anyway. */
+export async function forgetExpiredKeys(db: Db): Promise<number> {
+  return db.prisma.$executeRaw`DELETE FROM idempotency_key WHERE expires_at < clock_timestamp()`;
+}

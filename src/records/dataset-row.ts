@@ -150,7 +150,12 @@ export async function prepareDataset(
   if (loadId === undefined) throw new Error('dataset_load returned no id');
   const { columns, added, retired } = planColumns(schema, row.columns, loadId);
   if (isNew) await createTable(client, row.table, columns);
-  else await addColumns(client, row.table, added);
+  else if (added.length > 0) {
+    // This waits for whoever reads the table (an export), and all who come later wait behind it: not for long, then the job tries again.
+    await client.query(`SET LOCAL lock_timeout = '10s'`);
+    await addColumns(client, row.table, added);
+    await client.query('SET LOCAL lock_timeout = 0');
+  }
   // Old rows first: an index that is built over them, and then changed by row, is right at every moment.
   const keys = uniqueKeysOf(columns, schema.primaryKey, uniques);
   if (occupied) {

@@ -195,12 +195,16 @@ export async function stageJson(
   // Without a schema every value is kept as its text, whatever its kind.
   const kindsOf = (field: Field) => (lenient ? acceptedKinds.any : acceptedKinds[field.type]);
   const columns = schema.fields.map((_, index) => stagedColumn(index));
-  const texts = places.map(({ field, value, text }, index) => `${fieldText(field, value, text, schema, kindsOf(field))} AS ${columns[index]}`);
+  const texts = places.map(
+    ({ field, value, text }, index) => `${fieldText(field, value, text, schema, kindsOf(field))} AS ${columns[index]}`,
+  );
   const wrong = places.flatMap(({ field, value }, index) => {
     const accepted = ['null', ...kindsOf(field)];
     if (accepted.length > acceptedKinds.any.length) return [];
     // Looked into only where there is no text: finding a key costs most of all this.
-    return [`CASE WHEN ${columns[index]} IS NULL AND jsonb_typeof(${value}) NOT IN (${accepted.map(literal).join(', ')}) THEN ${index + 1} END`];
+    return [
+      `CASE WHEN ${columns[index]} IS NULL AND jsonb_typeof(${value}) NOT IN (${accepted.map(literal).join(', ')}) THEN ${index + 1} END`,
+    ];
   });
   const wrongSql = wrong.length === 0 ? 'NULL' : `nullif(array_remove(ARRAY[${wrong.join(', ')}]::int2[], NULL), '{}')`;
   // OFFSET 0 keeps the planner from working out each text twice. No ORDER BY: the documents lie in the file's order.

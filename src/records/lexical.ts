@@ -18,18 +18,22 @@ const zonePattern = '(?:Z|[+-](?:0[0-9]|1[0-4]):[0-5][0-9])';
 const matches = (text: string, pattern: string) => `${text} ~ ${literal(`^${pattern}$`)}`;
 const escaped = (char: string) => char.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 
-/** A day of the calendar from 0001 to 9999: year by its form, month and day by the list, 29 February by the years that have it. */
-function isDate(text: string): string {
-  const monthAndDay = `substr(${text}, 5)`;
-  return `(octet_length(${text}) = 10 AND ${monthAndDay} = ANY (records.days_of_year()) AND ${text} ~ '^[0-9]{4}' AND ${text} >= '0001' AND (${monthAndDay} <> '-02-29' OR ${text} = ANY (records.leap_days())))`;
+/** The first ten characters are a day from 0001 to 9999: the year by its form, month and day by the list, 29 February by the year. */
+function isDay(text: string): string {
+  const day = `substr(${text}, 5, 6)`;
+  const year = `left(${text}, 4)::int`;
+  const leap = `CASE WHEN ${day} <> '-02-29' THEN true ELSE ${year} % 4 = 0 AND (${year} % 100 <> 0 OR ${year} % 400 = 0) END`;
+  return `CASE WHEN ${day} = ANY (records.days_of_year()) AND ${text} ~ '^[0-9]{4}' AND ${text} >= '0001' THEN ${leap} ELSE false END`;
 }
 
-/** hh:mm:ss, then what `tail` allows. */
-function isTime(text: string): string {
-  const tail = `substr(${text}, 9)`;
+const seconds = Array.from({ length: 60 }, (_, second) => literal(String(second).padStart(2, '0'))).join(', ');
+
+/** From character `at` on there is hh:mm:ss, a fraction or none, a zone or none, and the end. */
+function isTime(text: string, at: number): string {
+  const tail = `substr(${text}, ${at + 8})`;
   // The fraction and the zone are seldom more than one letter.
   const tailed = `CASE WHEN ${tail} IN ('', 'Z') THEN true ELSE ${matches(tail, `(?:\\.[0-9]+)?${zonePattern}?`)} END`;
-  return `(left(${text}, 6) = ANY (records.minutes_of_day()) AND substr(${text}, 7, 2) ~ '^[0-5][0-9]$' AND ${tailed})`;
+  return `(substr(${text}, ${at}, 6) = ANY (records.minutes_of_day()) AND substr(${text}, ${at + 6}, 2) IN (${seconds}) AND ${tailed})`;
 }
 
 /** Sign, digits and what stands between them, of a number that may carry other text around it. */
@@ -66,7 +70,7 @@ function dateTime(text: string): Lexical {
   // At either end of the calendar an offset could lead out of it.
   const inside = `(${text} >= '0001-01-02' AND ${text} < '9999-12-31' OR NOT ${hasOffset(text)})`;
   return {
-    valid: `(${isDate(`left(${text}, 10)`)} AND substr(${text}, 11, 1) = 'T' AND ${isTime(`substr(${text}, 12)`)} AND ${inside})`,
+    valid: `(${isDay(text)} AND substr(${text}, 11, 1) = 'T' AND ${isTime(text, 12)} AND ${inside})`,
     typed: `CASE WHEN ${hasOffset(text)} THEN ${utc} ELSE ${text} END`,
   };
 }
@@ -74,7 +78,7 @@ function dateTime(text: string): Lexical {
 function timeOfDay(text: string): Lexical {
   const fraction = `substr(${text}, 9, length(${text}) - 14)`;
   const utc = `(left(${text}, 8)::time - ${offset(text)})::text || ${fraction} || 'Z'`;
-  return { valid: isTime(text), typed: `CASE WHEN ${hasOffset(text)} THEN ${utc} ELSE ${text} END` };
+  return { valid: isTime(text, 1), typed: `CASE WHEN ${hasOffset(text)} THEN ${utc} ELSE ${text} END` };
 }
 
 export function lexical(field: Field, text: string): Lexical {
@@ -93,7 +97,7 @@ export function lexical(field: Field, text: string): Lexical {
       };
     }
     case 'date':
-      return { valid: isDate(text), typed: `${text}::date` };
+      return { valid: `(octet_length(${text}) = 10 AND ${isDay(text)})`, typed: `${text}::date` };
     case 'time':
       return timeOfDay(text);
     case 'datetime':

@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { InvalidInputError } from '../errors.ts';
 import type { FieldType } from '../packages/plan.ts';
 import { sqlState } from './reading.ts';
-import { currentColumns, type DatasetColumn, live, physicalType, qualified } from './table.ts';
+import { currentColumns, type DatasetColumn, live, physicalType, qualified, writtenText } from './table.ts';
 
 export interface ReadableDataset {
   readonly table: string;
@@ -67,9 +67,6 @@ function jsonReady(type: FieldType, text: string | null): RowValue {
       const number = Number(text);
       return Number.isSafeInteger(number) ? number : text;
     }
-    case 'number':
-      // The spelling of the standard, not of Postgres.
-      return text.replace('Infinity', 'INF');
     default:
       return text;
   }
@@ -99,7 +96,8 @@ export async function readRows(pool: pg.Pool, dataset: ReadableDataset, page: Pa
   const bound = parameters.length;
   // What lies on the far side of the cursor we came from.
   const behind = backward ? beside('before', '>=') : beside('after', '<=');
-  const list = [...order, ...columns.map(({ column }) => `t.${column}`)].map((column) => `${column}::text`).join(', ');
+  const keyTexts = keyed ? keyColumns.map(({ type, column }) => writtenText(type, `t.${column}`)) : ['t.row_id::text'];
+  const list = [...keyTexts, ...columns.map(({ type, column }) => writtenText(type, `t.${column}`))].join(', ');
   const sort = order.map((column) => `${column}${backward ? ' DESC' : ''}`).join(', ');
   const text = `SELECT ${list} FROM ${table} WHERE ${conditions.join(' AND ')} ORDER BY ${sort} LIMIT ${size + 1}`;
   try {

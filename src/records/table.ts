@@ -58,6 +58,14 @@ export function physicalType(type: FieldType): string {
   return physicalTypes[type];
 }
 
+/** SQL for a stored value as a file would have it. */
+export function writtenText(type: FieldType, value: string): string {
+  // Postgres spells neither as the standard does: Infinity for INF, and years without their leading zeros.
+  if (type === 'number') return `replace(${value}::text, 'Infinity', 'INF')`;
+  if (type === 'year') return `(CASE WHEN ${value} < 0 THEN '-' ELSE '' END || lpad(abs(${value})::text, 4, '0'))`;
+  return `${value}::text`;
+}
+
 export type Family = 'text' | 'numeric' | 'boolean' | 'date';
 
 /** Values of one family compare as they are; across families they compare as text. */
@@ -83,7 +91,6 @@ export async function createTable(client: pg.ClientBase, table: string, columns:
 }
 
 export async function addColumns(client: pg.ClientBase, table: string, columns: readonly DatasetColumn[]): Promise<void> {
-  if (columns.length === 0) return;
   await client.query(`ALTER TABLE ${qualified(table)} ${columns.map((column) => `ADD COLUMN ${columnDefinition(column)}`).join(', ')}`);
 }
 

@@ -87,48 +87,62 @@ async function record(tx: Tx, runId: string, fence: number, answers: Answers, au
   const events = await applyAnswers(tx, locked, answers);
   const steps = events.length > 0 ? ((await lockRun(tx, runId, fence))?.steps ?? []) : locked.steps;
   const { run } = locked;
+  const decision = run.state === 'RUNNING' && run.cancelRequestedAt === null ? decide(steps) : null;
   const intended: DataRunStep[] = [];
-  let settle: 'SUCCEED' | 'FAIL' | null = null;
-  let to: DataRun['state'] = run.state;
-  const set: Prisma.Sql[] = [];
-
-  if (run.state === 'RUNNING' && run.cancelRequestedAt === null) {
-    const decision = decide(steps);
+  let to = run.state;
+  const set: Prisma.Sql[] = [recounted(runId)];
+  if (decision !== null) {
     for (const { step, by: dependency } of decision.block) events.push(await blockForGood(tx, step, dependency));
     for (const step of decision.finallyBlock) await tx.sql.$executeRaw(finallyBlocked(step));
-    ({ settle } = decision);
-    // An intent that the target never saw: the same attempt goes out again, with the same key.
-    intended.push(
-      ...steps.filter((step) => step.state === 'SUBMITTING' && answers.get(step.id)?.is === 'none' && authority.mayDrive(step.target)),
-    );
-    for (const step of settle === null ? decision.submit : []) {
-      if (!authority.mayDrive(step.target)) continue; // held: whyNotRunning says so
-      intended.push(step);
-      const attempt = step.attempt + 1;
-      events.push(
-        await moveStep(tx, step, 'SUBMIT', [
-          Prisma.sql`attempt = ${attempt}, idempotency_key = ${submissionKey(runId, step.position, attempt)}, child_job_id = NULL, blockers = '[]', settled_at = NULL`,
-          Prisma.sql`submitted_at = clock_timestamp()`,
-        ]),
-      );
-    }
   }
-  if (settle === 'FAIL') {
-    const culprit = steps.find(({ state }) => state === 'FAILED');
-    for (const step of steps) if (step.state === 'PENDING') events.push(await skip(tx, step, `The dataset ${culprit?.dataset} failed.`));
-    for (const step of steps) if (step.state === 'BLOCKED' && !step.finallyBlocked) await tx.sql.$executeRaw(finallyBlocked(step));
-    set.push(
-      Prisma.sql`settled_at = clock_timestamp(), failed_dataset = ${culprit?.dataset ?? null}, failure = ${JSON.stringify(culprit?.failure ?? null)}::jsonb`,
-    );
+  if (decision !== null && decision.settle === null) {
+    // An intent that the target never saw goes out again, the same attempt with the same key.
+    const unseen = steps.filter((step) => step.state === 'SUBMITTING' && answers.get(step.id)?.is === 'none');
+    intended.push(...[...unseen, ...decision.submit].filter((step) => authority.mayDrive(step.target)).slice(0, intentsAtOnce)); // else held: whyNotRunning says so
+    for (const step of intended) if (step.state !== 'SUBMITTING') events.push(await intend(tx, step));
   }
-  if (settle === 'SUCCEED') set.push(Prisma.sql`settled_at = clock_timestamp()`);
-  if (settle !== null) {
+  if (decision !== null && decision.settle !== null) {
+    const { settle } = decision;
     ({ to } = runLifecycle.transitions[settle]);
+    set.push(Prisma.sql`settled_at = clock_timestamp()`);
+    if (settle === 'FAIL') set.push(await giveUp(tx, steps, events));
     events.push({ action: settle, from: run.state, to, cause: 'SETTLED_BY_PASS' });
   }
-  if (events.length > 0) await change(tx, dataRunSubject, run, { to, events, set: [recounted(runId), ...set], fence }, by);
   if (answers.size > 0) tx.touched.add(`progress:${runId}`);
+  if (events.length > 0) {
+    await countRows(tx, run);
+    await change(tx, dataRunSubject, run, { to, events, set, fence }, by);
+  }
   return intended.length === 0 ? [] : tx.sql.dataRunStep.findMany({ where: { id: { in: intended.map(({ id }) => id) } } });
+}
+
+// Keeps each transaction short; the pass goes on with the rest in its next turn.
+const intentsAtOnce = 100;
+
+async function intend(tx: Tx, step: DataRunStep): Promise<EventDraft> {
+  const attempt = step.attempt + 1;
+  return moveStep(tx, step, 'SUBMIT', [
+    Prisma.sql`attempt = ${attempt}, idempotency_key = ${submissionKey(step.runId, step.position, attempt)}, child_job_id = NULL, blockers = '[]', settled_at = NULL`,
+    Prisma.sql`submitted_at = clock_timestamp()`,
+  ]);
+}
+
+/** What failing means for the other steps, and what the run says of it. */
+async function giveUp(tx: Tx, steps: readonly DataRunStep[], events: EventDraft[]): Promise<Prisma.Sql> {
+  const culprit = steps.find(({ state }) => state === 'FAILED');
+  for (const step of steps) {
+    if (step.state === 'PENDING') events.push(await skip(tx, step, `The dataset ${culprit?.dataset} failed.`));
+    if (step.state === 'BLOCKED' && !step.finallyBlocked) await tx.sql.$executeRaw(finallyBlocked(step));
+  }
+  return Prisma.sql`failed_dataset = ${culprit?.dataset ?? null}, failure = ${JSON.stringify(culprit?.failure ?? null)}::jsonb`;
+}
+
+/** A load that read a file to its end has counted its rows: from then on the package knows. */
+async function countRows({ sql }: Tx, run: DataRun): Promise<void> {
+  await sql.$executeRaw`
+    UPDATE package_resource r SET rows = s.rows_source FROM data_run_step s
+    WHERE s.run_id = ${run.id}::uuid AND r.package_id = ${run.packageId}::uuid AND r.name = s.dataset AND r.rows IS NULL AND s.state IN ('SUCCEEDED', 'BLOCKED')
+      AND s.child_job_id IS NOT NULL`;
 }
 
 export function submissionKey(runId: string, position: number, attempt: number): string {

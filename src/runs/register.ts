@@ -37,8 +37,7 @@ export async function registerDataRun(runs: Runs, packages: Packages, caller: Ru
   if (prior !== null) return prior;
   const { storageKey, digest, kind } = held;
   if (storageKey === null || digest === null || held.discardedAt !== null || (kind !== 'ZIP' && kind !== 'DESCRIPTOR')) {
-    const was = held.discardedAt === null ? 'has not been uploaded' : 'was uploaded too long ago and is no longer kept';
-    throw new ConflictError('PACKAGE_NOT_UPLOADED', `This package ${was}. Stage it, PUT it to the upload URL, then register.`, null);
+    throw notUploaded(held.discardedAt === null ? 'has not been uploaded' : 'was uploaded too long ago and is no longer kept');
   }
   const staged = { key: storageKey, kind, digest } as const;
   const plan = await inspectPackage(packages.storage, staged, {
@@ -48,7 +47,7 @@ export async function registerDataRun(runs: Runs, packages: Packages, caller: Ru
   });
   for (let attempt = 1; ; attempt++) {
     try {
-      return await once(db, key, (tx) => write(tx, caller, input, plan, held, previous));
+      return await once(db, key, (tx) => write(tx, caller, input, plan, held, previous, packages.stagedHours));
     } catch (error) {
       if (!violates(error, 'data_run_unfinished_key')) throw error;
       const holder = await unfinishedRun(db, workspace.id, plan.name);
@@ -90,10 +89,12 @@ async function write(
   plan: PackagePlan,
   held: DataPackage,
   previousRunId: string | null,
+  stagedHours: number,
 ): Promise<string> {
   const { sql } = tx;
   const id = uuidv7();
   const by = causeOf(caller);
+  await keepPackage(tx, held, stagedHours);
   await describePackage(tx, held, plan);
   const run = await sql.dataRun.create({
     data: {
@@ -130,6 +131,18 @@ async function write(
     by,
   );
   return id;
+}
+
+/** Its bytes stay for a day from here. Written, not only locked: housekeeping that waits for this row then finds it no longer expired. */
+async function keepPackage({ sql }: Tx, held: DataPackage, hours: number): Promise<void> {
+  const kept = await sql.$executeRaw`
+    UPDATE data_package SET expires_at = greatest(expires_at, clock_timestamp() + make_interval(hours => ${hours}))
+    WHERE id = ${held.id}::uuid AND discarded_at IS NULL`;
+  if (kept === 0) throw notUploaded('was uploaded too long ago and is no longer kept');
+}
+
+function notUploaded(what: string): ConflictError {
+  return new ConflictError('PACKAGE_NOT_UPLOADED', `This package ${what}. Stage it, PUT it to the upload URL, then register.`, null);
 }
 
 /** Written by the first registration that finds it sound; the bytes do not change, so neither does the description. */

@@ -1,7 +1,7 @@
 // What the runs' background tasks do, and the reaper, which finds the same work without any task having been enqueued.
 import type { TaskList } from 'graphile-worker';
 import { grantedAuthority, liveGrant } from '../auth/grants.ts';
-import { implement } from '../tasks/task.ts';
+import { enqueue, implement } from '../tasks/task.ts';
 import { resumeCancel } from './cancel.ts';
 import { type Driver, pass } from './driver.ts';
 import { runStoreJob, type StoreLoader } from './targets/store-loader.ts';
@@ -32,6 +32,8 @@ export function runTaskList(tasks: RunTasks): TaskList {
   ]);
 }
 
+const passesAtOnce = 5;
+
 /** Whatever has work and no live lease: runs to drive or follow, cancels and loads whose process died. Safe in every process at once. */
 export async function reapRuns(
   tasks: RunTasks,
@@ -47,12 +49,15 @@ export async function reapRuns(
     SELECT id FROM data_run
     WHERE ((state IN ('RUNNING', 'PAUSED') AND driving = 'BACKGROUND') OR cancelling_steps > 0 OR (active_children > 0 AND settled_at IS NOT NULL))
       AND cancel_requested_at IS NULL AND (lease_until IS NULL OR lease_until < clock_timestamp()) LIMIT 500`;
-  for (const { id } of runs) {
-    if (tasks.stop.aborted) return;
-    await driveInBackground(tasks, id).catch((error: unknown) => report(error, { runId: id }));
-  }
+  // Side by side: one target that does not answer must not keep the runs of the others waiting for its deadline.
+  const queue = runs.values();
+  const drive = async () => {
+    for (const { id } of queue) {
+      if (tasks.stop.aborted) return;
+      await driveInBackground(tasks, id).catch((error: unknown) => report(error, { runId: id }));
+    }
+  };
+  await Promise.all(Array.from({ length: passesAtOnce }, drive));
   // A job nobody holds is loaded by a task of its own, so that the reaper's turn stays short.
-  for (const { id } of jobs)
-    await db.prisma.$executeRaw`
-    SELECT graphile_worker.add_job(${loadStoreJob.name}, json_build_object('storeJobId', ${id}::text), job_key => ${`load:${id}`})`;
+  for (const { id } of jobs) await enqueue(db.prisma, loadStoreJob, { storeJobId: id }, { jobKey: `load:${id}` });
 }

@@ -5,7 +5,7 @@ import { type ExecutionArgs, GraphQLError } from 'graphql';
 import { CloseCode } from 'graphql-ws';
 import { useServer } from 'graphql-ws/use/ws';
 import type { YogaServerInstance } from 'graphql-yoga';
-import { WebSocketServer } from 'ws';
+import { type WebSocket, WebSocketServer } from 'ws';
 import { bearer, type TokenSettings, verifyToken } from '../auth/token.ts';
 import type { Viewer } from '../auth/viewer.ts';
 import { type Context, unauthenticated } from '../graphql/context.ts';
@@ -49,6 +49,7 @@ export function attachSockets(server: Server, options: SocketOptions): { dispose
     if (!isOwnOrigin(request)) return refuse(socket, '403 Forbidden');
     wss.handleUpgrade(request, socket, head, (opened) => {
       opened.on('error', () => {}); // graphql-ws listens for the first only, and one without a listener ends the process
+      quieten(opened);
       // Streams wait until what they sent has gone out; answers to a client that asks and does not read would pile up.
       opened.on('message', () => {
         if (opened.bufferedAmount > longestBacklogBytes) opened.terminate();
@@ -138,6 +139,13 @@ export function attachSockets(server: Server, options: SocketOptions): { dispose
       clearTimeout(limit);
     },
   };
+}
+
+/** What was lost with its socket is no fault, and graphql-ws would print each message of it. */
+function quieten(opened: WebSocket): void {
+  const send = opened.send.bind(opened);
+  const quiet = (data: string, sent?: (error?: Error) => void) => send(data, () => sent?.());
+  opened.send = quiet as typeof opened.send; // graphql-ws calls it in this way only
 }
 
 function refuse(socket: Duplex, status: string): void {

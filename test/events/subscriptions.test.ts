@@ -206,9 +206,7 @@ it('ends every stream when the server stops, soon, and leaves nothing', async ()
   const { workspaceId, runs } = await makeYard(db, 1);
   const [id = ''] = runs;
   const before = timers();
-  console.time('t');
   const second = await startPackhorse(app.config, createLog(app.config));
-  console.timeLog('t', 'started');
   const at = { ...app, url: second.url };
   const raw = await rawSocket(at);
   const deaf = await rawSocket(at);
@@ -217,11 +215,9 @@ it('ends every stream when the server stops, soon, and leaves nothing', async ()
   for (const each of [raw, deaf]) await each.reach((message) => message.id === '1');
   const sse = await events(second.url, runId(id), null);
   await expect.poll(() => second.app.bell.waiting()).toBe(5);
-  console.timeLog('t', 'all');
   deaf.socket.pause(); // answers no closing frame
   const began = performance.now();
   await second.stop();
-  console.timeLog('t', 'stopped');
   expect(performance.now() - began).toBeLessThan(3_000);
   await expect.poll(() => raw.closed()).toBe(1001);
   await sse.ended; // completed, not cut

@@ -248,5 +248,6 @@ it('lists the first 1,000 errors and counts them all', async () => {
   expect(outcome.errors.count).toBe(3_000);
   expect(outcome.errors.first).toHaveLength(1_000);
   expect(outcome.errors.first[1]).toEqual({ row: 1, field: 'b', code: 'TYPE', message: 'Row 1: "b" is not an integer: "y".' });
+  expect(outcome.errors.first.at(-1)?.row).toBe(999);
   expect(outcome.failure.summary).toBe('1500 of 3000 rows are not valid (3000 faults). The first: Row 1: "a" is not an integer: "x".');
 });

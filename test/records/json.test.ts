@@ -187,6 +187,13 @@ describe('JSON rows', () => {
     expect((await failure({ ...dataset, format: 'json' }, ''))?.failure.code).toBe('EMPTY_FILE');
   });
 
+  it('may be none', async () => {
+    expect(await db.load(plan('none', null, { format: 'json' }), '[]')).toMatchObject({ state: 'succeeded', rows: account({}) });
+    expect(await db.load(plan('no-lines', schema([field('a')], { primaryKey: ['a'] }), { format: 'ndjson' }), '\n')).toMatchObject({
+      rows: account({}),
+    });
+  });
+
   it('without a schema are strings named by their keys', async () => {
     await db.load(plan('loose', null, { format: 'json' }), '[{"b":1.50,"a":"x"},{"c":true,"a":null}]');
     expect(await db.rows('loose')).toEqual([

@@ -1,4 +1,4 @@
-// Packhorse processes that can be killed, stopped and gone on with: `node --import tsx serve.ts` against the calling file's database.
+// Packhorse processes that can be killed, stopped and gone on with: `packhorse serve` on the calling file's database.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -58,7 +58,7 @@ export function nodesOn(databaseUrl: string): Nodes {
         PORT: '0',
         ...env,
       };
-      const child = spawn(process.execPath, ['--import', 'tsx', path.join(import.meta.dirname, 'serve.ts')], {
+      const child = spawn(process.execPath, ['--import', 'tsx', path.join(import.meta.dirname, 'serve.ts'), 'serve', '--json'], {
         env: { PATH: process.env['PATH'], TMPDIR: tmpdir(), ...all },
         stdio: ['pipe', 'pipe', 'pipe'],
       });
@@ -82,7 +82,7 @@ function nodeOf(child: ChildProcess, env: Record<string, string>): Node {
   let url: string | undefined;
   const ready = new Promise<void>((resolve, reject) => {
     child.stdout?.once('data', (line: Buffer) => {
-      url = line.toString().trim();
+      ({ url } = JSON.parse(line.toString()));
       resolve();
     });
     void exited.then(({ code, signal }) => reject(new Error(`the node ended by ${signal ?? code} before it listened: ${log}`)));

@@ -101,7 +101,8 @@ async function giveUp(db: Db, claim: Claim, error: unknown): Promise<void> {
 }
 
 function failureOf(error: unknown, code: string | undefined): Failure {
-  if (error instanceof StorageError) return { code: error.code, origin: 'storage', phase: 'reading', retryable: true, summary: error.message };
+  if (error instanceof StorageError)
+    return { code: error.code, origin: 'storage', phase: 'reading', retryable: true, summary: error.message };
   const problem = error instanceof InvalidPackageError ? error.problems[0] : undefined;
   if (problem !== undefined) return { code: problem.code, origin: 'package', phase: 'reading', retryable: false, summary: problem.message };
   if (code?.startsWith('53')) {

@@ -1,0 +1,56 @@
+// How long staged bytes are kept, and what a package knows of itself once it was loaded.
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { discardExpired } from '../../src/packages/tasks.ts';
+import { startApp } from '../support/app.ts';
+import { uuidOf } from '../support/states.ts';
+import { createWorkspace, depot, mutate, reach, register, stage, zipOf } from '../support/story.ts';
+
+const app = await startApp();
+const workspaceId = await createWorkspace(app, 'staged');
+
+const expire = (packageId: string) =>
+  app.app.db.pool.query(`UPDATE data_package SET expires_at = clock_timestamp() WHERE id = $1`, [uuidOf(packageId)]);
+const stored = (packageId: string) =>
+  readdirSync(path.join(app.config.storage.root, 'packages', uuidOf(packageId)), { withFileTypes: true }).filter((entry) => entry.isFile())
+    .length;
+
+it('keeps the bytes while a run needs them, discards them a day after, and says so to who comes too late', async () => {
+  const packageId = await stage(app, workspaceId, await zipOf('kept', depot));
+  const id = await register(app, workspaceId, packageId);
+  await expire(packageId);
+  expect(await discardExpired(app.app.packages)).toBe(0);
+  await mutate(app, 'startDataRun', { dataRunId: id });
+  await reach(app, id, 'SUCCEEDED');
+
+  // Registered again, the day begins anew.
+  const again = await register(app, workspaceId, packageId);
+  await mutate(app, 'cancelDataRun', { dataRunId: again });
+  expect(await discardExpired(app.app.packages)).toBe(0);
+  expect(stored(packageId)).toBe(1);
+
+  await expire(packageId);
+  expect(await discardExpired(app.app.packages)).toBe(1);
+  expect(stored(packageId)).toBe(0);
+  expect(await mutate(app, 'registerDataRun', { workspaceId, packageId })).toMatchObject({
+    __typename: 'ConflictError',
+    code: 'PACKAGE_NOT_UPLOADED',
+  });
+});
+
+it('tells a package’s rows once they were counted', async () => {
+  const packageId = await stage(app, workspaceId, await zipOf('counted', depot));
+  const id = await register(app, workspaceId, packageId);
+  const rows = async () => {
+    const { data } = await app.graphql(
+      'query ($id: ID!) { dataRun(id: $id) { package { name digest resources { name rows dependsOn } } } }',
+      { id },
+    );
+    return data.dataRun.package.resources.map((resource: { rows: string | null }) => resource.rows);
+  };
+  expect(await rows()).toEqual([null, null, null]);
+  await mutate(app, 'startDataRun', { dataRunId: id });
+  await reach(app, id, 'SUCCEEDED');
+  expect(await rows()).toEqual(['2', '1', '3']);
+});
