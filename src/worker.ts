@@ -34,8 +34,8 @@ export async function startWorker(tasks: RunTasks, options: WorkerOptions): Prom
   const chores = startChores(tasks, options);
   return {
     async stop() {
-      await Promise.all([reaper.stop(), chores.stop()]);
-      await Promise.all(runners.map((runner) => runner.stop()));
+      // Together: a load that is handed over while the reaper ends its turn must not be taken up by this process again.
+      await Promise.all([reaper, chores, ...runners].map((part) => part.stop()));
     },
   };
 }

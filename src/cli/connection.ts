@@ -1,5 +1,5 @@
 // The options that commands have which talk to a server, and the connection that they make.
-import { type Command, Option } from '@commander-js/extra-typings';
+import { type Command, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { WebSocket } from 'ws';
 import type { Connection } from '../client/request.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -16,7 +16,7 @@ export function clientCommand(program: Command, name: string, description: strin
   return program
     .command(name)
     .description(description)
-    .addOption(new Option('--url <url>', 'the server').env('PACKHORSE_URL').default('http://127.0.0.1:4000'))
+    .addOption(new Option('--url <url>', 'the server').env('PACKHORSE_URL').default('http://127.0.0.1:4000').argParser(webAddress))
     .addOption(
       new Option(
         '--token <token>',
@@ -28,4 +28,9 @@ export function clientCommand(program: Command, name: string, description: strin
 
 export function connect({ url, token }: ConnectionOptions, { env }: Surroundings): Connection {
   return { url, token: token ?? localToken(env, url), webSocket: WebSocket };
+}
+
+function webAddress(value: string): string {
+  if (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)) return value;
+  throw new InvalidArgumentError('It begins with http:// or https://.');
 }

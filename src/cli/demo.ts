@@ -5,7 +5,7 @@ import { WebSocket } from 'ws';
 import type { Connection } from '../client/request.ts';
 import { type Config, ConfigError, readConfig } from '../config.ts';
 import { createLog } from '../log.ts';
-import { type Packhorse, startPackhorse } from '../main.ts';
+import type { Packhorse } from '../main.ts';
 import { jsonFlag } from './connection.ts';
 import { type DemoResult, loadExample } from './demo-load.ts';
 import { exitCode } from './outcome.ts';
@@ -31,6 +31,7 @@ export function addDemo(program: Command, surroundings: Surroundings): void {
       const config = await freePort(demoConfig(env, databaseUrl), note);
       const asked = stopRequested();
       note(databaseUrl === undefined ? `Starting Postgres in ${config.home} and the server…` : 'Starting the server…');
+      const { startPackhorse } = await import('../main.ts');
       const packhorse = await startPackhorse(config, createLog(config));
       try {
         const connection = connectionTo(packhorse, config);

@@ -2,12 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from '@commander-js/extra-typings';
 import { ClientError } from '../client/request.ts';
-import { ConfigError } from '../config.ts';
 import { InvalidPackageError } from '../errors.ts';
 import { createLog } from '../log.ts';
-import { StartError } from '../main.ts';
-import { packFolder } from '../packages/pack.ts';
-import { MigrationError } from '../postgres/migrate.ts';
 import { addControls } from './control.ts';
 import { addDemo } from './demo.ts';
 import { addLoad } from './load.ts';
@@ -25,6 +21,9 @@ import { addWorker } from './worker.ts';
 /** What is not the caller's to mend. */
 const faults = new Set(['UNREACHABLE', 'BAD_ANSWER', 'INTERNAL_ERROR', 'UNAVAILABLE', 'BUSY']);
 
+/** By name: their classes stand in modules that only a server needs. */
+const ofTheSurroundings = new Set(['ConfigError', 'StartError', 'MigrationError']);
+
 const surroundings: Surroundings = {
   env: process.env,
   out: (line) => void process.stdout.write(`${line}\n`),
@@ -33,7 +32,7 @@ const surroundings: Surroundings = {
   finish: (code) => {
     process.exitCode = code;
   },
-  pack: packFolder,
+  pack: async (folder) => (await import('../packages/pack.ts')).packFolder(folder),
 };
 
 // A reader that has had enough, as `head`, is no fault.
@@ -74,9 +73,7 @@ function tell(error: unknown): number {
   if (error instanceof InvalidPackageError) return complain(error.message, exitCode.refused, problemLines(error.problems), error.code);
   if (error instanceof ClientError)
     return complain(error.message, faults.has(error.code) ? exitCode.fault : exitCode.refused, [], error.code);
-  if (error instanceof ConfigError || error instanceof StartError || error instanceof MigrationError) {
-    return complain(error.message, exitCode.fault);
-  }
+  if (error instanceof Error && ofTheSurroundings.has(error.name)) return complain(error.message, exitCode.fault);
   if (isPortTaken(error)) {
     const { address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number }; // what listening fails with
     return complain(`port ${port} on ${address} is in use: stop what listens there, or set PORT to another one`, exitCode.fault);
@@ -92,7 +89,8 @@ function tell(error: unknown): number {
 
 function complain(message: string, code: number, details: readonly string[] = [], name?: string): number {
   surroundings.note(`packhorse: ${message}${name === undefined ? '' : ` [${name}]`}`);
-  for (const detail of details) surroundings.note(`  ${detail}`);
+  // A single problem without a place is what the message says already.
+  for (const detail of details.filter((line) => !line.startsWith(message))) surroundings.note(`  ${detail}`);
   return code;
 }
 

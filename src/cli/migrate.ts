@@ -2,7 +2,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import pg from 'pg';
 import { readConfig } from '../config.ts';
-import { databaseOf } from '../main.ts';
 import { missingFromCatalog } from '../postgres/catalog.ts';
 import { MigrationError, migrate } from '../postgres/migrate.ts';
 import { jsonFlag } from './connection.ts';
@@ -16,6 +15,7 @@ export function addMigrate(program: Command, surroundings: Surroundings): void {
     .option('--check', 'change nothing; list what is missing of what the migrations made, and exit with 1 if something is')
     .option(...jsonFlag)
     .action(async ({ check, json }) => {
+      const { databaseOf } = await import('../main.ts');
       const database = await databaseOf(readConfig(surroundings.env));
       try {
         if (check) await tellMissing(database.url, surroundings, json === true);

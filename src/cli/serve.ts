@@ -2,7 +2,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import { type Config, readConfig } from '../config.ts';
 import { createLog } from '../log.ts';
-import { startPackhorse } from '../main.ts';
 import { jsonFlag } from './connection.ts';
 import { exitCode } from './outcome.ts';
 import { probePort } from './port.ts';
@@ -20,6 +19,7 @@ export async function run(config: Config, surroundings: Surroundings, json: bool
   const log = createLog(config);
   const asked = stopRequested();
   if (config.role !== 'worker') await probePort(config.host, config.port);
+  const { startPackhorse } = await import('../main.ts'); // the server's modules take a second, which the other commands should not
   const packhorse = await startPackhorse(config, log);
   const url = config.role === 'worker' ? null : packhorse.url;
   log.info({ role: config.role, ...(url === null ? {} : { url }) }, 'ready');

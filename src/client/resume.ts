@@ -48,8 +48,7 @@ export async function* subscribe<Result, Variables extends Record<string, unknow
   while (!isOver()) {
     const line = open(connection);
     const openedAt = Date.now();
-    const hangUp = () => void line.client.dispose();
-    signal?.addEventListener('abort', hangUp, { once: true });
+    signal?.addEventListener('abort', line.hangUp, { once: true });
     try {
       const asked = after === null ? variables : { ...variables, after };
       for await (const result of line.client.iterate<Result>({ query: document.toString(), variables: asked })) {
@@ -65,7 +64,7 @@ export async function* subscribe<Result, Variables extends Record<string, unknow
         yield result.data;
       }
       if (line.wasCompleted() || isOver()) return;
-      throw new Error('the connection was closed');
+      throw line.closedBy();
     } catch (error) {
       if (isOver()) return;
       const reason = whyAgain(connection, error, line.wasAccepted());
@@ -75,25 +74,33 @@ export async function* subscribe<Result, Variables extends Record<string, unknow
       options.onDisconnect?.(reason, Math.round(waitMs));
       await pause(waitMs, signal);
     } finally {
-      signal?.removeEventListener('abort', hangUp);
-      await line.client.dispose();
+      signal?.removeEventListener('abort', line.hangUp);
+      line.hangUp();
     }
   }
 }
 
 interface Line {
   readonly client: Client;
+  /** Any number of times. */
+  readonly hangUp: () => void;
   /** Whether the server took the token. */
-  wasAccepted(): boolean;
-  /** Whether the server said that there is no more. Its library takes a socket that is closed with 1000, as proxies do, for the same. */
-  wasCompleted(): boolean;
+  readonly wasAccepted: () => boolean;
+  /** Whether the server said that there is no more. */
+  readonly wasCompleted: () => boolean;
+  /** What ended the connection otherwise. */
+  readonly closedBy: () => unknown;
 }
 
 /** A connection for one operation. Its library would begin again by itself, but with the first variables and the first token. */
 function open(connection: Connection): Line {
   let accepted = false;
   let completed = false;
+  let closedBy: unknown = new Error('the connection was closed');
   let pong: ReturnType<typeof setTimeout> | undefined;
+  const dispose = () => {
+    Promise.resolve(client.dispose()).catch(() => {}); // it rejects where there was never a connection
+  };
   const client: Client = createClient({
     url: `${baseOf(connection).replace(/^http/, 'ws')}/graphql`,
     ...(connection.webSocket === undefined ? {} : { webSocketImpl: connection.webSocket }),
@@ -117,11 +124,21 @@ function open(connection: Connection): Line {
       pong: (received) => {
         if (received) clearTimeout(pong);
       },
-      closed: () => clearTimeout(pong),
+      closed: (event) => {
+        closedBy = event;
+        clearTimeout(pong);
+        dispose(); // else it begins again at once after a close with 1000, as proxies do, with the old cursor
+      },
     },
     onNonLazyError: () => {},
   });
-  return { client, wasAccepted: () => accepted, wasCompleted: () => completed };
+  return {
+    client,
+    hangUp: () => (accepted ? dispose() : client.terminate()), // disposing would wait for a connection that may never be
+    wasAccepted: () => accepted,
+    wasCompleted: () => completed,
+    closedBy: () => closedBy,
+  };
 }
 
 /** Why another attempt makes sense, or throws because none does. */

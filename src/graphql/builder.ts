@@ -41,14 +41,29 @@ export const builder = new SchemaBuilder<{
   },
   relay: {
     cursorType: 'String',
-    edgesFieldOptions: { nullable: { list: false, items: false } },
-    nodeFieldOptions: { nullable: false },
+    edgesFieldOptions: { nullable: { list: false, items: false }, description: 'What is on the page, in order.' },
+    nodeFieldOptions: { nullable: false, description: 'The thing itself.' },
+    cursorFieldOptions: { description: 'Its place in the list. Give it as `after` or `before` to go on from here.' },
+    pageInfoFieldOptions: { description: 'Where the page stands in the list.' },
+    hasNextPageFieldOptions: { description: 'Whether there is more after this page.' },
+    hasPreviousPageFieldOptions: { description: 'Whether there is more before this page.' },
+    startCursorFieldOptions: { description: 'The cursor of the first thing on the page; null for an empty page.' },
+    endCursorFieldOptions: { description: 'The cursor of the last thing on the page; null for an empty page.' },
+    firstArgOptions: { description: 'How many from the beginning, at most 100; 20 if neither this nor `last` is given.' },
+    lastArgOptions: { description: 'How many from the end, at most 100. Not together with `first`.' },
+    afterArgOptions: { description: 'A cursor of this list: only what comes after it.' },
+    beforeArgOptions: { description: 'A cursor of this list: only what comes before it.' },
     idFieldOptions: { description: 'The global id, opaque.' },
     nodeTypeOptions: { description: 'Something with a global id, which `node` finds again.' },
     pageInfoTypeOptions: { description: 'Where a page stands in its list.' },
-    nodeQueryOptions: { nullable: true, description: 'Anything with a global id that you may see; null for everything else.' },
+    nodeQueryOptions: {
+      nullable: true,
+      description: 'Anything with a global id that you may see; null for everything else.',
+      args: { id: { description: 'Its global id.' } },
+    },
     nodesQueryOptions: {
       description: 'The same for many ids, in their order.',
+      args: { ids: { description: 'Their global ids.' } },
       complexity: ({ ids }) => ({ field: 1, multiplier: ids.length }),
     },
     // A malformed id is not found like any other, so it is read as one that no row has.
@@ -62,7 +77,7 @@ export const builder = new SchemaBuilder<{
     unauthorizedError: (_parent, { viewer }) =>
       viewer === null ? unauthenticated() : new ForbiddenError('workspace:read', 'This needs the permission workspace:read.'),
   },
-  // The limits are a validation rule, server/limits.ts: checked before anything is executed, and once a document rather than once a field.
+  // The limits are in server/limits.ts: checked before anything is executed, and once a request rather than once a field.
   complexity: { defaultComplexity: 1, defaultListMultiplier: 10 },
   errors: { defaultTypes: [] },
 });

@@ -83,6 +83,8 @@ export async function receivePackage(packages: Packages, id: string, body: Reada
   });
   body.on('error', (error) => meter.destroy(error));
   body.on('aborted', () => meter.destroy(new InvalidInputError('body', 'The upload broke off.')));
+  // Cut while the row was read: no listener of ours heard it, and what is piped from it would never end.
+  if (body.destroyed) throw new InvalidInputError('body', 'The upload broke off.');
   let kept = false;
   try {
     await storage.put(key, body.pipe(meter));

@@ -105,7 +105,7 @@ function planColumns(schema: TableSchema, before: readonly DatasetColumn[], load
   return { columns, added, retired: [...leaving, ...gone] };
 }
 
-export function uniqueKeysOf(
+function uniqueKeysOf(
   columns: readonly DatasetColumn[],
   primaryKey: readonly string[],
   others: readonly (readonly string[])[],

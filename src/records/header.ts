@@ -18,7 +18,7 @@ function shown(names: readonly string[]): string {
   return names.length <= 20 ? quoted(names) : `${quoted(names.slice(0, 20))} and ${names.length - 20} more`;
 }
 
-export function stringField(name: string): Field {
+function stringField(name: string): Field {
   return { name, type: 'string', constraints: {}, decimalChar: '.', groupChar: '', bareNumber: true, trueValues: [], falseValues: [] };
 }
 
@@ -75,7 +75,7 @@ function mismatch(schema: TableSchema, header: readonly string[]): string | null
   }
 }
 
-export function refuseWidth(width: number): void {
+function refuseWidth(width: number): void {
   if (width > Math.min(stagedColumnsLimit, columnLimit)) {
     throw unreadable('TOO_MANY_COLUMNS', `The file has ${width} columns; at most ${columnLimit} can be stored.`);
   }

@@ -113,8 +113,8 @@ async function transact({ client, hooks, committing }: Session, work: () => Prom
     await client.query('COMMIT');
     return outcome;
   } catch (error) {
-    // After an abort there is no connection left to roll back on.
-    if (!hooks.signal.aborted) await client.query('ROLLBACK');
+    // Without a connection (an abort, a lost server) nothing is left to roll back, and the first error is the one to tell.
+    await client.query('ROLLBACK').catch(() => {});
     throw error;
   }
 }
@@ -194,9 +194,13 @@ export async function loadDataset(pool: pg.Pool, request: LoadRequest, hooks: Lo
     await prepareSession(client);
     const outcome = await run({ client, hooks, committing }, request);
     committing();
-    await resetSession(client);
-    client.off('error', ignore);
-    client.release();
+    // The outcome stands, whatever becomes of the session now.
+    const clean = await resetSession(client).then(
+      () => true,
+      () => false,
+    );
+    if (clean) client.off('error', ignore);
+    client.release(!clean);
     return outcome;
   } catch (error) {
     const aborted = gone;

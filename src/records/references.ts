@@ -14,7 +14,7 @@ const canonical = (type: FieldType, value: string) =>
   family(type) === 'numeric' ? `trim_scale((${value})::numeric)::text` : family(type) === 'text' ? value : `(${value})::text`;
 
 /** Values of different kinds are compared by what they look like: 5 and "5" are the same key. */
-export function equal(left: { type: FieldType; value: string }, right: { type: FieldType; value: string }): string {
+function equal(left: { type: FieldType; value: string }, right: { type: FieldType; value: string }): string {
   return family(left.type) === family(right.type)
     ? `${left.value} = ${right.value}`
     : `${canonical(left.type, left.value)} = ${canonical(right.type, right.value)}`;
@@ -28,7 +28,7 @@ export const typedField = (staged: Staged, name: string): { type: FieldType; val
 };
 
 /** Part of the stage as a table: `n`, and the typed values of some fields as `<prefix>1…`. */
-export function stageOf(staged: Staged, fields: readonly string[], prefix: string): string {
+function stageOf(staged: Staged, fields: readonly string[], prefix: string): string {
   return `(SELECT n${fields.map((name, index) => `, ${typedField(staged, name).value} AS ${prefix}${index + 1}`).join('')} FROM stage)`;
 }
 
@@ -54,31 +54,43 @@ function liveMatch(staged: Staged, key: ForeignKey, table: string, columns: read
   return parts.includes(null) ? null : `SELECT 1 FROM ${qualified(table)} t WHERE t.${live} AND ${parts.join(' AND ')}`;
 }
 
-function selfMissing(staged: Staged, key: ForeignKey, prepared: Prepared): string {
-  const targets = key.reference.fields;
-  const inFile = key.fields.map((name, index) => {
-    const target = targets[index] ?? '';
+const sameFields = (left: readonly string[], right: readonly string[]) => [...left].sort().join('\0') === [...right].sort().join('\0');
+
+/** SQL over `s` and a row `k` (n, b1…) of the same file: `s` points to `k`. */
+function pointsTo(staged: Staged, key: ForeignKey): string {
+  const parts = key.fields.map((name, index) => {
+    const target = key.reference.fields[index] ?? '';
     return equal(
       { type: typedField(staged, name).type, value: `s.a${index + 1}` },
       { type: typedField(staged, target).type, value: `k.b${index + 1}` },
     );
   });
-  const file = `NOT EXISTS (SELECT 1 FROM ${stageOf(staged, targets, 'b')} k WHERE ${inFile.join(' AND ')} AND ${notHeld('k')})`;
+  return parts.join(' AND ');
+}
+
+/** SQL over `s`: true where no old row that stays is the target; null where no old row can be. */
+function selfMissingThere(staged: Staged, key: ForeignKey, prepared: Prepared): string | null {
   const { primaryKey } = staged.schema;
   // Without a key every old row goes, so only the file counts.
-  if (!prepared.occupied || primaryKey.length === 0) return file;
+  if (!prepared.occupied || primaryKey.length === 0) return null;
   const match = liveMatch(staged, key, prepared.table, prepared.columns);
-  if (match === null) return file;
-  const samePlace = [...targets].sort().join('\0') === [...primaryKey].sort().join('\0');
+  if (match === null) return null;
   // An old row that this load replaces stays a target under its primary key, and under nothing else.
   const replaced = primaryKey.map((name, index) => {
     const column = prepared.columns.find((candidate) => candidate.name === name);
     return `r.p${index + 1} = t.${column?.column ?? 'row_id'}`;
   });
-  const stays = samePlace
+  const stays = sameFields(key.reference.fields, primaryKey)
     ? ''
     : ` AND NOT EXISTS (SELECT 1 FROM ${stageOf(staged, primaryKey, 'p')} r WHERE ${replaced.join(' AND ')} AND ${notHeld('r')})`;
-  return `${file} AND NOT EXISTS (${match}${stays})`;
+  return `NOT EXISTS (${match}${stays})`;
+}
+
+function selfMissing(staged: Staged, key: ForeignKey, prepared: Prepared): string {
+  const targets = stageOf(staged, key.reference.fields, 'b');
+  const file = `NOT EXISTS (SELECT 1 FROM ${targets} k WHERE ${pointsTo(staged, key)} AND ${notHeld('k')})`;
+  const there = selfMissingThere(staged, key, prepared);
+  return there === null ? file : `${file} AND ${there}`;
 }
 
 async function checksFor(
@@ -116,6 +128,24 @@ async function hold(client: pg.ClientBase, staged: Staged, check: Check, only: s
   return rowCount ?? 0;
 }
 
+/** Rows that lose their only target with the rows held so far, all the way down, for references to the dataset's own primary key. */
+async function holdFollowers(client: pg.ClientBase, staged: Staged, prepared: Prepared, checks: readonly Check[]): Promise<number> {
+  if (checks.length === 0) return 0;
+  const edges = checks.map(({ key, index }) => {
+    const there = selfMissingThere(staged, key, prepared);
+    return `SELECT s.n, k.n AS target, ${index} AS fk, left(${shownKey(key)}, 200) AS key FROM ${stageOf(staged, key.fields, 'a')} s
+      JOIN ${stageOf(staged, key.reference.fields, 'b')} k ON ${pointsTo(staged, key)}${there === null ? '' : ` WHERE ${there}`}`;
+  });
+  // The recursion goes over pairs of row numbers: a chain of any length costs one step a link, not one scan.
+  await client.query(`DROP TABLE IF EXISTS pg_temp.edge; CREATE TEMP TABLE edge ON COMMIT DROP AS ${edges.join(' UNION ALL ')}`);
+  await client.query('CREATE INDEX ON edge (target); ANALYZE edge');
+  const { rowCount } = await client.query(
+    `WITH RECURSIVE lost AS (SELECT n FROM held UNION SELECT e.n FROM lost l JOIN edge e ON e.target = l.n)
+     INSERT INTO held SELECT e.n, e.fk, e.key FROM edge e WHERE e.target IN (SELECT n FROM lost) AND NOT EXISTS (SELECT 1 FROM held h WHERE h.n = e.n AND h.fk = e.fk)`,
+  );
+  return rowCount ?? 0;
+}
+
 /** Holds back rows whose references are missing: in `held`, with the rows that lose their target by that. Returns the blockers. */
 export async function holdBack(
   client: pg.ClientBase,
@@ -126,17 +156,19 @@ export async function holdBack(
 ): Promise<Blocker[]> {
   const checks = await checksFor(client, workspaceId, dataset, staged, prepared);
   let found = 0;
-  for (const check of checks) if (!check.self) found += await hold(client, staged, check, '');
+  for (const check of checks) found += await hold(client, staged, check, '');
   const selves = checks.filter(({ self }) => self);
-  // A row that is held back is no target: go on until nothing more falls. Each round looks again at all rows, so a long chain of
-  // rows that hang on a missing one is slow; chains are rarely deeper than a few.
-  for (let more = selves.length > 0; more; ) {
+  const byKey = selves.filter(({ key }) => sameFields(key.reference.fields, staged.schema.primaryKey));
+  const others = selves.filter((check) => !byKey.includes(check));
+  // A row that is held back is no target: go on until nothing more falls. References to other fields are looked at row by row in each round.
+  for (let more = found > 0 && selves.length > 0; more; ) {
     await client.query('ANALYZE held');
-    let round = 0;
-    for (const check of selves)
+    let round = await holdFollowers(client, staged, prepared, byKey);
+    for (const check of others) {
       round += await hold(client, staged, check, ` AND NOT EXISTS (SELECT 1 FROM held h WHERE h.n = s.n AND h.fk = ${check.index})`);
+    }
     found += round;
-    more = round > 0;
+    more = round > 0 && others.length > 0;
   }
   if (found === 0) return [];
   await client.query('CREATE INDEX ON held (n); ANALYZE held');

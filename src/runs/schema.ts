@@ -209,10 +209,11 @@ const runFilter = builder.inputType('DataRunFilter', {
 
 function whereOf(filter: typeof runFilter.$inferInput | null | undefined): Prisma.DataRunWhereInput {
   const { states, packageName, registeredBy, registeredAfter, registeredBefore } = filter ?? {};
+  // null is as if it were not given; an empty text is one that no run has.
   return {
     ...(states ? { state: { in: states } } : {}),
-    ...(packageName ? { packageName } : {}),
-    ...(registeredBy ? { registeredBy } : {}),
+    ...(typeof packageName === 'string' ? { packageName } : {}),
+    ...(typeof registeredBy === 'string' ? { registeredBy } : {}),
     ...(registeredAfter || registeredBefore
       ? { registeredAt: { ...(registeredAfter ? { gt: registeredAfter } : {}), ...(registeredBefore ? { lt: registeredBefore } : {}) } }
       : {}),

@@ -55,6 +55,7 @@ export async function serve(options: HttpOptions): Promise<RunningServer> {
     batching: false,
     multipart: false,
     maxRequestBodySize: false, // limited below, by the stream itself: yoga's own limit costs half of the throughput
+    parserAndValidationCache: { validationCache: false }, // limits.ts keeps what may be kept
     plugins: [documentLimits<Context>(limits), jsonOnly()],
     graphiql: false,
     cors: false, // our pages are on this origin, and yoga's default invites every other one
@@ -82,7 +83,8 @@ export async function serve(options: HttpOptions): Promise<RunningServer> {
     const url = new URL(request.url ?? '/', 'http://localhost');
     if (url.pathname === endpoint) {
       if (!limitBody(request, response, limits.bodyBytes)) return;
-      return void (await yoga(request, response));
+      await yoga(request, response);
+      return;
     }
     if (isUpload(url.pathname)) return handleUpload(app.packages, url, request, response, log);
     if (request.method !== 'GET' && request.method !== 'HEAD') return void response.writeHead(405).end();
@@ -169,15 +171,13 @@ function streamSignal(closing: AbortSignal, request: AbortSignal, viewer: Viewer
 /** Only JSON is read, so that a form on another site can send nothing here that a browser lets through without asking. */
 function jsonOnly(): Plugin<Context> {
   return {
-    onRequest({ request, endResponse, fetchAPI }) {
-      if (request.method !== 'POST')
-        return endResponse(
-          new fetchAPI.Response('POST a GraphQL operation as application/json\n', { status: 405, headers: { allow: 'POST' } }),
-        );
+    onRequest(hook) {
+      const { request, fetchAPI } = hook;
+      const refuse = (status: number, headers = {}) =>
+        hook.endResponse(new fetchAPI.Response('POST a GraphQL operation as application/json\n', { status, headers }));
+      if (request.method !== 'POST') return refuse(405, { allow: 'POST' });
       const type = request.headers.get('content-type') ?? '';
-      if (!/^application\/(graphql\+)?json\s*(;|$)/i.test(type)) {
-        endResponse(new fetchAPI.Response('POST a GraphQL operation as application/json\n', { status: 415 }));
-      }
+      if (!/^application\/(graphql\+)?json\s*(;|$)/i.test(type)) refuse(415);
     },
   };
 }

@@ -1,6 +1,6 @@
 // What one document may ask of the server: refused before it is executed, over HTTP and sockets alike.
 import { complexityFromQuery } from '@pothos/plugin-complexity';
-import { type DocumentNode, GraphQLError, type GraphQLSchema, getOperationAST, Kind } from 'graphql';
+import { type DocumentNode, GraphQLError, type GraphQLSchema, getOperationAST, Kind, type validate } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 
 export interface DocumentLimits {
@@ -12,20 +12,29 @@ export interface DocumentLimits {
 const maxBreadth = 400;
 
 export function documentLimits<Context extends object>({ tokens, depth, complexity }: DocumentLimits): Plugin<Context> {
+  /** By document, of which yoga keeps the newest. In yoga's own place for it, see http.ts: there the costs would be kept with it. */
+  const judged = new WeakMap<DocumentNode, readonly GraphQLError[]>();
   const limits = { depth, breadth: maxBreadth, cost: complexity };
   return {
     // First of all: every later check costs time that grows with the document.
     onParse({ parseFn, setParseFn }) {
       setParseFn((source, options) => parseFn(source, { ...options, maxTokens: tokens }));
     },
-    // Not a validation rule: yoga keeps the outcome of those by document, and what an operation costs depends on its variables too.
-    onValidate({ params: { schema, documentAST }, context }) {
+    // Not a validation rule: what an operation costs depends on its variables, and the outcome of rules is kept by document.
+    onValidate({ validateFn, setValidationFn, context }) {
       // Yoga puts the request's parameters into the context before anything is validated.
       const { params } = context as { params?: Asked };
-      return ({ valid, setResult }) => {
-        const refusal = valid ? tooCostly(schema as GraphQLSchema, documentAST as DocumentNode, params ?? {}, limits) : null; // yoga declares both as any
-        if (refusal !== null) setResult([refusal]);
+      const judge: typeof validate = (schema, document, ...rest) => {
+        let errors = judged.get(document);
+        if (errors === undefined) {
+          errors = (validateFn as typeof validate)(schema, document, ...rest); // yoga declares it as any
+          judged.set(document, errors);
+        }
+        if (errors.length > 0) return errors;
+        const refusal = tooCostly(schema, document, params ?? {}, limits);
+        return refusal === null ? errors : [refusal];
       };
+      setValidationFn(judge);
     },
   };
 }

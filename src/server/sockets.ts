@@ -1,4 +1,5 @@
 // GraphQL over WebSocket (graphql-ws), on the HTTP server's own port. The same parsing, limits, masking and context as over HTTP.
+import { setMaxListeners } from 'node:events';
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type ExecutionArgs, GraphQLError } from 'graphql';
@@ -48,13 +49,14 @@ export function attachSockets(server: Server, options: SocketOptions): { dispose
     if (new URL(url, 'http://localhost').pathname !== options.path) return refuse(socket, '404 Not Found');
     if (!isOwnOrigin(request)) return refuse(socket, '403 Forbidden');
     wss.handleUpgrade(request, socket, head, (opened) => {
-      opened.on('error', () => {}); // graphql-ws listens for the first only, and one without a listener ends the process
       quieten(opened);
       // Streams wait until what they sent has gone out; answers to a client that asks and does not read would pile up.
       opened.on('message', () => {
         if (opened.bufferedAmount > longestBacklogBytes) opened.terminate();
       });
       wss.emit('connection', opened, request);
+      // graphql-ws prints the first and leaves a second to end the process. The connection closes by itself, with the right code.
+      opened.removeAllListeners('error').on('error', (error) => log.debug({ err: error }, 'a socket had an error'));
     });
   });
 
@@ -74,7 +76,9 @@ export function attachSockets(server: Server, options: SocketOptions): { dispose
             extra.socket.close(CloseCode.Forbidden, 'Token expired');
             end(extra.socket);
           }, remaining);
-          sessions.set(extra.socket, { viewer, gone: new AbortController(), expiry });
+          const gone = new AbortController();
+          setMaxListeners(0, gone.signal); // each operation has some
+          sessions.set(extra.socket, { viewer, gone, expiry });
           return true;
         } catch {
           return false;
@@ -98,10 +102,10 @@ export function attachSockets(server: Server, options: SocketOptions): { dispose
         try {
           document = parse(params.query);
         } catch (error) {
-          return [error instanceof GraphQLError ? error : new GraphQLError('The document cannot be parsed.')];
+          return [error instanceof GraphQLError ? withoutHttp(error) : new GraphQLError('The document cannot be parsed.')];
         }
         const errors = validate(schema, document);
-        if (errors.length > 0) return errors;
+        if (errors.length > 0) return errors.map(withoutHttp);
         const args: ExecutionArgs = {
           schema,
           document,
@@ -139,6 +143,17 @@ export function attachSockets(server: Server, options: SocketOptions): { dispose
       clearTimeout(limit);
     },
   };
+}
+
+/** Yoga's notes to itself on the status of an HTTP answer, which it takes off there. */
+function withoutHttp(error: GraphQLError): GraphQLError {
+  const { http: _, ...extensions } = error.extensions;
+  return new GraphQLError(error.message, {
+    nodes: error.nodes ?? null,
+    source: error.source ?? null,
+    positions: error.positions ?? null,
+    extensions,
+  });
 }
 
 /** What was lost with its socket is no fault, and graphql-ws would print each message of it. */

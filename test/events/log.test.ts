@@ -1,8 +1,9 @@
+import { getEventListeners } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { type Db, inStatement, inTransaction } from '../../src/db.ts';
 import { CursorError, decodeCursor, encodeCursor } from '../../src/events/cursor.ts';
-import { follow } from '../../src/events/follow.ts';
+import { cancellable, follow } from '../../src/events/follow.ts';
 import { lastPosition } from '../../src/events/log.ts';
 import { Stale } from '../../src/lifecycle/transition.ts';
 import { freshDatabase } from '../support/database.ts';
@@ -16,7 +17,7 @@ const db = ringing(plain, bell);
 
 class Undone extends Error {}
 
-it('gives every reader exactly what eight writers commit, in order and once', { timeout: 60_000 }, async () => {
+it('gives every reader exactly what eight writers commit, in order and once', { timeout: 90_000 }, async () => {
   const yards = [await makeYard(db, 3), await makeYard(db, 3)];
   const runs = yards.flatMap((yard) => yard.runs);
   const readers = yards.flatMap(({ workspaceId, runs: [first = ''] }) => [
@@ -57,7 +58,9 @@ it('gives every reader exactly what eight writers commit, in order and once', { 
   const before = await plain.pool.query(`SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`);
   await Promise.all(upTo(8).map(writer));
   for (const { workspaceId, runs: own } of yards) for (const id of own) await write(db, id, `end of ${workspaceId}`);
-  deadlocks = Number((await plain.pool.query(`SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`)).rows[0].deadlocks);
+  deadlocks = Number(
+    (await plain.pool.query(`SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`)).rows[0].deadlocks,
+  );
 
   expect(committed.size).toBe(4_000);
   expect([undone > 0, stale > 0]).toEqual([true, true]);
@@ -201,6 +204,23 @@ it('ends a stream at once when its reader leaves, or its signal aborts', async (
   expect(await step).toEqual({ done: true, value: undefined });
   await turn();
   expect(bell.waiting()).toBe(before);
+});
+
+it('lets go of a connection’s signal however its stream ends', async () => {
+  const parent = new AbortController();
+  const listeners = () => getEventListeners(parent.signal, 'abort').length;
+  const broken = cancellable(parent.signal, async function* () {
+    yield 1;
+    throw new Undone();
+  });
+  const left = cancellable(parent.signal, async function* () {
+    yield 1;
+  });
+  expect(listeners()).toBe(2);
+  await broken.next();
+  await expect(broken.next()).rejects.toThrow(Undone);
+  await left.return?.();
+  expect(listeners()).toBe(0);
 });
 
 it('reads only cursors that it wrote, for the workspace that they are of', async () => {

@@ -21,7 +21,7 @@ interface Arrival {
 async function watching(id: string, variables: Record<string, unknown>, query: string, at: TestApp = still) {
   const raw = await rawSocket(at);
   const arrivals: Arrival[] = [];
-  raw.socket.on('message', (data) => arrivals.push({ at: performance.now(), message: JSON.parse(String(data)) as RawMessage }));
+  raw.socket.on('message', (data: Buffer) => arrivals.push({ at: performance.now(), message: JSON.parse(data.toString()) as RawMessage }));
   raw.subscribe(id, query, variables);
   return { raw, arrivals, next: () => arrivals.filter(({ message }) => message.type === 'next') };
 }
@@ -38,7 +38,9 @@ function expectTwiceASecond(arrivals: readonly Arrival[]): void {
 it('opens at once, then shows the newest at most twice a second, and completes when the run has settled', async () => {
   const { workspaceId, runs } = await makeYard(db, 2);
   const [id = '', other = ''] = runs;
-  await db.prisma.dataRunStep.create({ data: { runId: id, position: 1, dataset: 'd', dependsOn: [], target: 'store', progressTotal: 1_000_000n } });
+  await db.prisma.dataRunStep.create({
+    data: { runId: id, position: 1, dataset: 'd', dependsOn: [], target: 'store', progressTotal: 1_000_000n },
+  });
   await move(db, id, 'START', 'RUNNING');
   const began = performance.now();
   const watch = await watching('1', { id: runId(id) }, progress);
@@ -63,7 +65,11 @@ it('opens at once, then shows the newest at most twice a second, and completes w
   expect(all.length).toBeLessThan(10);
   expectTwiceASecond(watch.next());
   expect(all[0]).toMatchObject({ state: 'RUNNING', progress: { done: '0', total: '1000000' } });
-  expect(all.at(-1)).toMatchObject({ state: 'CANCELLED', progress: { done: '1000000' }, steps: [{ dataset: 'd', progress: { done: '1000000' } }] });
+  expect(all.at(-1)).toMatchObject({
+    state: 'CANCELLED',
+    progress: { done: '1000000' },
+    steps: [{ dataset: 'd', progress: { done: '1000000' } }],
+  });
   const steps = all.map((value) => Number(value.progress.done));
   expect(steps).toEqual(steps.toSorted((a, b) => a - b));
   expect(done).toBeGreaterThan(20 * all.length); // or there was no storm
@@ -108,7 +114,9 @@ it('answers for a run that has settled with one message and completes', async ()
 
 it('follows the built-in loader to the end of a real load, and drops no transition meanwhile', async () => {
   const workspaceId = await createWorkspace(app);
-  const rows = `id,text\n${upTo(30_000).map((n) => `${n},row number ${n}\n`).join('')}`;
+  const rows = `id,text\n${upTo(30_000)
+    .map((n) => `${n},row number ${n}\n`)
+    .join('')}`;
   const fields = ['id', 'text'].map((name) => ({ name, type: 'string' }));
   const bytes = await zipOf('large', [{ name: 'large', rows, schema: { fields, primaryKey: 'id' } }]);
   const id = await register(app, workspaceId, await stage(app, workspaceId, bytes));

@@ -1,6 +1,6 @@
 // A door before Postgres that a test can shut: politely, or as a network does that has lost its way.
-import { createServer, type Socket, connect } from 'node:net';
-import { afterAll } from 'vitest';
+import { connect, createServer, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
 
 export interface Door {
   /** The database's URL, through the door. */
@@ -45,7 +45,7 @@ export async function door(databaseUrl: string): Promise<Door> {
     for (const socket of sockets) socket.destroy();
   };
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  afterAll(async () => {
+  onTestFinished(async () => {
     shut();
     await new Promise((resolve) => server.close(resolve));
   });

@@ -1,5 +1,5 @@
 // A graphql-ws client as bytes: what arrives in which order, and a socket that a test can pause or tear.
-import { afterAll, expect } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import type { TestApp } from '../support/app.ts';
 
@@ -22,14 +22,14 @@ export interface RawSocket {
 
 export async function rawSocket(app: Pick<TestApp, 'url' | 'token'>, token?: string): Promise<RawSocket> {
   const socket = new WebSocket(`${app.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws');
-  afterAll(() => socket.terminate());
+  onTestFinished(() => socket.terminate());
   const messages: RawMessage[] = [];
   let code: number | undefined;
   socket.on('error', () => {});
   socket.on('close', (given) => {
     code = given;
   });
-  socket.on('message', (data) => messages.push(JSON.parse(String(data)) as RawMessage));
+  socket.on('message', (data: Buffer) => messages.push(JSON.parse(data.toString()) as RawMessage));
   const send = (message: RawMessage) => socket.send(JSON.stringify(message));
   await new Promise((resolve, reject) => {
     socket.once('open', resolve);
@@ -42,19 +42,27 @@ export async function rawSocket(app: Pick<TestApp, 'url' | 'token'>, token?: str
     closed: () => code,
     subscribe: (id, query, variables = {}) => send({ id, type: 'subscribe', payload: { query, variables } }),
     complete: (id) => send({ id, type: 'complete' }),
-    async reach(what, timeout = 10_000) {
-      let seen = 0;
-      let found: RawMessage | undefined;
-      await expect
-        .poll(
-          () => {
-            for (; found === undefined && seen < messages.length; seen++) if (what(messages[seen] as RawMessage)) found = messages[seen];
-            return found !== undefined;
-          },
-          { timeout, interval: 5 },
-        )
-        .toBe(true);
-      return found as RawMessage;
+    reach(what, timeout = 10_000) {
+      const found = messages.find(what);
+      if (found !== undefined) return Promise.resolve(found);
+      return new Promise((resolve, reject) => {
+        const fail = () => {
+          over();
+          reject(new Error(`no such message; the last of ${messages.length} was ${JSON.stringify(messages.at(-1))?.slice(0, 300)}`));
+        };
+        const look = () => {
+          const last = messages.at(-1);
+          if (last === undefined || !what(last)) return;
+          over();
+          resolve(last);
+        };
+        const timer = setTimeout(fail, timeout);
+        const over = () => {
+          clearTimeout(timer);
+          socket.off('message', look).off('close', fail);
+        };
+        socket.on('message', look).on('close', fail);
+      });
     },
   };
   await raw.reach(({ type }) => type === 'connection_ack');

@@ -1,20 +1,27 @@
 // Readers that follow the log as the server does, and the database that they follow it in.
-import { afterAll } from 'vitest';
+import { afterAll, expect, onTestFinished } from 'vitest';
 import { type Db, openDb } from '../../src/db.ts';
 import { follow } from '../../src/events/follow.ts';
 import { type Bell, type ProbeTimes, startBell } from '../../src/events/listen.ts';
 import type { LogScope } from '../../src/events/log.ts';
 import type { LifecycleEvent } from '../../src/generated/prisma/client.ts';
 
+/** What a test opens ends with it, and what a file opens with the file. */
+export function later(undo: () => unknown): void {
+  const end = async () => void (await undo());
+  if (expect.getState().currentTestName === undefined) afterAll(end);
+  else onTestFinished(end);
+}
+
 export function openTestDb(url: string, poolSize = 10): Db {
   const db = openDb(url, { poolSize, statementTimeoutMs: 20_000 });
-  afterAll(() => db.close());
+  later(() => db.close());
   return db;
 }
 
 export function openBell(url: string, pollMs: number, options: { trouble?: (error: unknown) => void; probing?: ProbeTimes } = {}): Bell {
   const bell = startBell(url, pollMs, options.trouble ?? (() => {}), options.probing);
-  afterAll(() => bell.close());
+  later(() => bell.close());
   return bell;
 }
 
@@ -44,7 +51,7 @@ export function read(db: Db, bell: Bell, scope: LogScope, after = 0n): Reader {
     run().catch(reject);
   });
   failed.catch(() => {}); // whoever waits learns of it
-  afterAll(() => stopping.abort());
+  later(() => stopping.abort());
   return {
     events,
     async until(reason) {

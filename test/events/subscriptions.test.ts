@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { encodeCursor } from '../../src/events/cursor.ts';
 import { globalId } from '../../src/graphql/builder.ts';
-import { startPackhorse } from '../../src/main.ts';
 import { createLog } from '../../src/log.ts';
+import { startPackhorse } from '../../src/main.ts';
 import { startApp } from '../support/app.ts';
 import { createWorkspace, depot, mutate, register, stage, zipOf } from '../support/story.ts';
 import { rawSocket } from './raw-socket.ts';
@@ -35,7 +35,7 @@ async function take(query: string, id: string, after: string | null, count: numb
   return taken;
 }
 
-it('goes on from every cursor without a gap and without a repeat', async () => {
+it('goes on from every cursor without a gap and without a repeat', { timeout: 60_000 }, async () => {
   const { workspaceId, runs } = await makeYard(db, 3);
   const [id = ''] = runs;
   for (const n of upTo(20)) await write(db, runs[n % 3] ?? '', `n${n}`);
@@ -85,10 +85,7 @@ it('joins a snapshot and its tail exactly, while writers are busy', { timeout: 6
   });
   const rounds: { from: string; seen: number; told: Told[] }[] = [];
   for (let round = 0; round < 100; round++) {
-    const { data } = await app.graphql(
-      `query ($id: ID!) { dataRun(id: $id) { lastEventCursor } }`,
-      { id: runId(id) },
-    );
+    const { data } = await app.graphql(`query ($id: ID!) { dataRun(id: $id) { lastEventCursor } }`, { id: runId(id) });
     const from: string = data.dataRun.lastEventCursor;
     rounds.push({ from, seen: round, told: await take(runEvents, runId(id), from, 4) });
   }
@@ -228,7 +225,7 @@ it('ends every stream when the server stops, soon, and leaves nothing', async ()
   await expect.poll(timers).toBeLessThanOrEqual(before);
 });
 
-const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length - db.pool.idleCount;
 
 async function events(base: string, id: string, after: string | null, signal?: AbortSignal) {
   const response = await fetch(`${base}/graphql`, {

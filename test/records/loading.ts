@@ -133,8 +133,6 @@ export async function recordsDatabase() {
   return { url, pool, workspaceId, load, rows };
 }
 
-export type RecordsDatabase = Awaited<ReturnType<typeof recordsDatabase>>;
-
 export const account = (numbers: Partial<LoadOutcome['rows']>): LoadOutcome['rows'] => ({
   source: 0,
   loaded: 0,

@@ -124,6 +124,15 @@ describe('references to the dataset itself', () => {
     expect(await db.load(dataset, text)).toMatchObject({ state: 'succeeded', rows: account({ source: 6, loaded: 4, unchanged: 2 }) });
   });
 
+  it('are followed down a long chain', async () => {
+    const length = 5_000;
+    const lines = Array.from({ length }, (_, index) => `${index + 1},${index === 0 ? '' : index},${index === 0 ? 'lost' : ''}`);
+    expect(await db.load(staff('ladder', [key('code', 'nowhere', 'code')]), `id,boss,code\n0,,\n${lines.join('\n')}\n`)).toMatchObject({
+      state: 'blocked',
+      rows: account({ source: length + 1, loaded: 1, blocked: length }),
+    });
+  });
+
   it('by another field than the key see that field as it will be', async () => {
     const dataset = plan(
       'renamed',

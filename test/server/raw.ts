@@ -32,11 +32,13 @@ export function send(
     const write = (chunk: Buffer) =>
       new Promise<void>((drained) => {
         if (answered || request.destroyed || request.write(chunk)) return drained();
-        request.once('drain', drained);
-        request.once('close', drained);
-        request.once('response', () => drained());
+        const done = () => {
+          for (const event of ['drain', 'close', 'response']) request.off(event, done);
+          drained();
+        };
+        for (const event of ['drain', 'close', 'response']) request.on(event, done);
       });
-    void body(write).then(() => request.end());
+    body(write).then(() => request.end(), reject);
   });
 }
 
@@ -133,7 +135,7 @@ export async function rawSocket(url: string, headers: Record<string, string> = {
   const heard: any[] = [];
   const wakers = new Set<() => void>();
   const wake = () => {
-    for (const waker of [...wakers]) waker();
+    for (const waker of wakers) waker();
   };
   let over = false;
   const closed = new Promise<{ code: number; reason: string }>((resolve) => {
@@ -143,7 +145,7 @@ export async function rawSocket(url: string, headers: Record<string, string> = {
       resolve({ code, reason: reason.toString() });
     });
   });
-  socket.on('message', (data) => {
+  socket.on('message', (data: Buffer) => {
     heard.push(JSON.parse(data.toString()));
     wake();
   });

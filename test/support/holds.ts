@@ -1,6 +1,6 @@
 // Keeps the built-in loader at a place of its work for as long as a test wants, by locks of the database that only the loader meets.
 import pg from 'pg';
-import { afterAll } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { uuidOf } from './states.ts';
 
 export interface Hold {
@@ -15,7 +15,9 @@ const stageLock = 4_711;
 export async function holdReading(databaseUrl: string): Promise<Hold> {
   const client = await connected(databaseUrl);
   await client.query(`
-    CREATE OR REPLACE FUNCTION hold_staging() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(${stageLock}); END $$;
+    CREATE OR REPLACE FUNCTION hold_staging() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF EXISTS (SELECT FROM pg_event_trigger_ddl_commands() WHERE object_identity = 'pg_temp.stage') THEN PERFORM pg_advisory_xact_lock_shared(${stageLock}); END IF;
+    END $$;
     DROP EVENT TRIGGER IF EXISTS hold_staging;
     CREATE EVENT TRIGGER hold_staging ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION hold_staging()`);
   await client.query(`SELECT pg_advisory_lock(${stageLock})`);
@@ -52,13 +54,14 @@ async function connected(databaseUrl: string): Promise<pg.Client> {
   client.once('end', () => {
     ended = true;
   });
-  afterAll(async () => {
+  onTestFinished(async () => {
     if (!ended) await client.end(); // the test failed before it let go
   });
   return client;
 }
 
 async function waitingFor(client: pg.Client): Promise<number | null> {
+  await client.query('SELECT pg_stat_clear_snapshot()'); // else a transaction sees for ever what it saw first
   const { rows } = await client.query<{ pid: number }>(
     `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'packhorse' AND pg_backend_pid() = ANY (pg_blocking_pids(pid))`,
   );
