@@ -60,6 +60,12 @@ export class InvalidInputError extends Error {
   }
 }
 
+/** Nothing is wrong with what was asked; it could not be done in time, and nothing was changed by it. */
+export class BusyError extends Error {
+  override readonly name = 'BusyError';
+  readonly code = 'BUSY';
+}
+
 /** One thing wrong with a package: where (a JSON pointer into the descriptor, "" for the whole), in which resource, and why. */
 export interface PackageProblem {
   readonly code: string;

@@ -95,7 +95,9 @@ export function assemble({ databaseUrl, config, secret, publicUrl, log, targets,
   const driver: Driver = {
     db,
     targets: new Map(list.map((target) => [target.name, target])),
-    settings: { leaseMs: config.leaseMs, deadlineMs: Math.min(config.deadlineMs, config.cancelDeadlineMs) },
+    // A pass asks once before it first writes: had it lost its lease by then, its answers would be thrown away, pass after pass.
+    settings: { leaseMs: config.leaseMs, deadlineMs: Math.floor(Math.min(config.deadlineMs, config.cancelDeadlineMs, config.leaseMs / 3)) },
+    passes: new Set(),
   };
   const storage = folderStorage(config.storage.root);
   const limits = packageLimits(config);
@@ -112,6 +114,7 @@ export function assemble({ databaseUrl, config, secret, publicUrl, log, targets,
     app,
     tasks: { driver, loader, cancelDeadlineMs: config.cancelDeadlineMs, stop },
     async close() {
+      await Promise.allSettled([...driver.passes]);
       await bell.close();
       await bulk.close();
       await db.close();

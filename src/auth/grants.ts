@@ -1,42 +1,64 @@
-// Delegated authority: what the caller of start or resume left, so that a run can be driven when nobody asks.
+// Delegated authority: what the caller of start or resume left, so that a run can be driven when nobody asks; and what a canceller left,
+// so that the children of a cancelled run can be asked until they have stopped.
 import { v7 as uuidv7 } from 'uuid';
-import type { Db, Tx } from '../db.ts';
-import type { Grant } from '../generated/prisma/client.ts';
+import type { Tx } from '../db.ts';
+import type { Grant, Prisma } from '../generated/prisma/client.ts';
 import { mayWriteThrough, type Viewer } from './viewer.ts';
 
-/** In whose name a pass calls targets, and which it may call. */
+/** In whose name targets are called, and which submissions may go out. */
 export interface Authority {
   readonly subject: string;
   readonly mayDrive: (target: string) => boolean;
 }
 
-export function ownAuthority(viewer: Viewer): Authority {
-  return { subject: viewer.subject, mayDrive: (target) => mayWriteThrough(viewer, target) };
+/** Found anew whenever a pass decides: authority can end while it goes on. */
+export type Authorise = (tx: Prisma.TransactionClient) => Promise<Authority>;
+
+export type Purpose = 'DRIVE' | 'CANCEL';
+
+/** The caller's own, for as long as their token holds. */
+export function ownAuthority(viewer: Viewer): Authorise {
+  return async () => {
+    const expired = viewer.expiresAt <= new Date();
+    return { subject: viewer.subject, mayDrive: (target) => !expired && mayWriteThrough(viewer, target) };
+  };
 }
 
-/** Leaves a grant for a run, ending with the database's clock. Older grants of the run end with it. */
+/** What was left for the background: the first of the purposes with a grant in force. */
+export function delegatedAuthority(runId: string, ...purposes: readonly Purpose[]): Authorise {
+  return async (sql) => {
+    for (const purpose of purposes) {
+      const grant = await liveGrant(sql, runId, purpose);
+      if (grant !== null) return { subject: grant.subject, mayDrive: (target) => grant.targets.includes(target) };
+    }
+    return { subject: 'driver', mayDrive: () => false };
+  };
+}
+
+/** Leaves a grant that ends with the database's clock. An older one of the run for the same purpose ends with it; no other does. */
 export async function leaveGrant(
   tx: Tx,
   run: { id: string; workspaceId: string },
   viewer: Viewer,
   targets: readonly string[],
   hours: number,
+  purpose: Purpose,
 ): Promise<void> {
-  await tx.sql.$executeRaw`UPDATE run_grant SET ended_at = clock_timestamp() WHERE run_id = ${run.id}::uuid AND ended_at IS NULL`;
+  await endGrants(tx.sql, run.id, purpose);
   await tx.sql.$executeRaw`
-    INSERT INTO run_grant (id, run_id, workspace_id, subject, targets, expires_at)
-    VALUES (${uuidv7()}::uuid, ${run.id}::uuid, ${run.workspaceId}::uuid, ${viewer.subject}, ${[...targets]}::text[],
+    INSERT INTO run_grant (id, run_id, workspace_id, purpose, subject, targets, expires_at)
+    VALUES (${uuidv7()}::uuid, ${run.id}::uuid, ${run.workspaceId}::uuid, ${purpose}, ${viewer.subject}, ${[...targets]}::text[],
       clock_timestamp() + make_interval(secs => ${hours * 3_600}))`;
 }
 
-/** The grant in force, or null: never left, expired, or taken back. */
-export async function liveGrant(db: Db, runId: string): Promise<Grant | null> {
-  const [grant] = await db.prisma.$queryRaw<Grant[]>`
-    SELECT id, run_id AS "runId", workspace_id AS "workspaceId", subject, targets, granted_at AS "grantedAt", expires_at AS "expiresAt", ended_at AS "endedAt"
-    FROM run_grant WHERE run_id = ${runId}::uuid AND ended_at IS NULL AND expires_at > clock_timestamp() ORDER BY granted_at DESC LIMIT 1`;
-  return grant ?? null;
+export async function endGrants(sql: Prisma.TransactionClient, runId: string, purpose: Purpose): Promise<void> {
+  await sql.$executeRaw`UPDATE run_grant SET ended_at = clock_timestamp() WHERE run_id = ${runId}::uuid AND purpose = ${purpose} AND ended_at IS NULL`;
 }
 
-export function grantedAuthority(grant: Grant | null): Authority {
-  return { subject: grant?.subject ?? 'driver', mayDrive: (target) => grant?.targets.includes(target) ?? false };
+/** The grant in force, or null: never left, expired, or ended. */
+export async function liveGrant(sql: Prisma.TransactionClient, runId: string, purpose: Purpose): Promise<Grant | null> {
+  const [grant] = await sql.$queryRaw<Grant[]>`
+    SELECT id, run_id AS "runId", workspace_id AS "workspaceId", purpose, subject, targets, granted_at AS "grantedAt", expires_at AS "expiresAt", ended_at AS "endedAt"
+    FROM run_grant WHERE run_id = ${runId}::uuid AND purpose = ${purpose} AND ended_at IS NULL AND expires_at > clock_timestamp() ORDER BY granted_at DESC LIMIT 1`;
+  return grant ?? null;
 }

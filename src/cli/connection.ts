@@ -27,7 +27,8 @@ export function clientCommand(program: Command, name: string, description: strin
 }
 
 export function connect({ url, token }: ConnectionOptions, { env }: Surroundings): Connection {
-  return { url, token: token ?? localToken(env, url), webSocket: WebSocket };
+  const given = token === undefined || token === '' ? null : token; // an empty variable is one that was not set
+  return { url, token: given ?? localToken(env, url), webSocket: WebSocket };
 }
 
 function webAddress(value: string): string {

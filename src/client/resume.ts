@@ -13,8 +13,6 @@ export interface SubscribeOptions<Result> {
   readonly longestWaitMs?: number;
   /** Told of each disconnect, and how long it waits. */
   readonly onDisconnect?: (reason: string, waitMs: number) => void;
-  /** How many connections may fail one after the other before it gives up; without it, never. A server never yet reached counts from the first. */
-  readonly attempts?: number;
 }
 
 const pingEveryMs = 10_000;
@@ -40,7 +38,7 @@ export async function* subscribe<Result, Variables extends Record<string, unknow
   variables: Variables,
   options: SubscribeOptions<Result> = {},
 ): AsyncGenerator<Result, void, undefined> {
-  const { cursorOf, signal, firstWaitMs = 200, longestWaitMs = 10_000, attempts = Number.POSITIVE_INFINITY } = options;
+  const { cursorOf, signal, firstWaitMs = 200, longestWaitMs = 10_000 } = options;
   const seen = new Set<string>();
   let after: string | null = null;
   let failures = 0;
@@ -69,7 +67,6 @@ export async function* subscribe<Result, Variables extends Record<string, unknow
       if (isOver()) return;
       const reason = whyAgain(connection, error, line.wasAccepted());
       failures = line.wasAccepted() && Date.now() - openedAt > longestWaitMs ? 1 : failures + 1;
-      if (failures >= attempts) throw new ClientError('UNREACHABLE', `The server at ${baseOf(connection)} cannot be reached: ${reason}.`);
       const waitMs = Math.min(longestWaitMs, firstWaitMs * 2 ** (failures - 1)) * (0.75 + Math.random() / 2); // not all clients at once
       options.onDisconnect?.(reason, Math.round(waitMs));
       await pause(waitMs, signal);

@@ -2,6 +2,7 @@
 import { GraphQLError } from 'graphql';
 import { postgresFault } from '../db.ts';
 import {
+  BusyError,
   ConflictError,
   ForbiddenError,
   InvalidInputError,
@@ -87,7 +88,16 @@ builder.objectType(InvalidPackageError, {
   }),
 });
 
-const coded = [NotFoundError, ForbiddenError, ConflictError, InvalidTransitionError, InvalidInputError, InvalidPackageError, CursorError];
+const coded = [
+  NotFoundError,
+  ForbiddenError,
+  ConflictError,
+  InvalidTransitionError,
+  InvalidInputError,
+  InvalidPackageError,
+  CursorError,
+  BusyError,
+];
 
 /** Postgres refused a value that the edge should have refused: the classes of bad data and of limits. */
 const badValue = /^(22|54)/;

@@ -73,6 +73,7 @@ function placeOf(list: string, side: 'after' | 'before', cursor: string | null |
   if (!isGiven(cursor)) return null;
   const text = Buffer.from(cursor, 'base64url').toString('latin1');
   const id = text.slice(list.length + 1);
-  if (text.startsWith(`${list}:`) && uuidForm.test(id)) return id;
+  // Decoding passes over whatever is not base64url, so what was read is compared as it would have been written.
+  if (uuidForm.test(id) && encode(list, id) === cursor) return id;
   throw new InvalidInputError(side, 'This cursor is not one that this list gave out.', 'CURSOR_INVALID');
 }

@@ -2,7 +2,10 @@
 import type { DataRunStep } from '../generated/prisma/client.ts';
 import type { Blocker } from '../records/outcome.ts';
 
-export type DecidableStep = Pick<DataRunStep, 'dataset' | 'position' | 'dependsOn' | 'state' | 'finallyBlocked' | 'settledAt' | 'blockers'>;
+export type DecidableStep = Pick<
+  DataRunStep,
+  'dataset' | 'position' | 'dependsOn' | 'state' | 'finallyBlocked' | 'submittedAt' | 'settledAt' | 'blockers'
+>;
 
 export interface Decision<Step> {
   /** Pending steps that can never run, since a dependency is finally blocked. */
@@ -23,7 +26,7 @@ export function decide<Step extends DecidableStep>(steps: readonly Step[]): Deci
   const byName = new Map(steps.map((step) => [step.dataset, step]));
   const hasSucceeded = (name: string) => byName.get(name)?.state === 'SUCCEEDED';
   const mayRetry = (step: Step) => step.state === 'BLOCKED' && !step.finallyBlocked;
-  const cleared = (step: Step) => clearers(step, steps).some((other) => other.state === 'SUCCEEDED' && isLater(other, step));
+  const cleared = (step: Step) => clearers(step, steps).some((other) => other.state === 'SUCCEEDED' && mayHaveMissed(step, other));
 
   // Alive: still able to succeed. The least fixpoint, so that what only waits for each other, however far around, is not.
   const alive = new Set<string>();
@@ -55,6 +58,11 @@ function clearers<Step extends DecidableStep>(step: Step, steps: readonly Step[]
   return steps.filter((other) => other.dataset !== step.dataset && (named.size === 0 || named.has(other.dataset)));
 }
 
-function isLater(other: DecidableStep, than: DecidableStep): boolean {
-  return other.settledAt !== null && than.settledAt !== null && other.settledAt >= than.settledAt;
+/**
+ * Whether it succeeded while or after the blocked attempt was at work, so that the attempt may have missed it. Ends are dated when they are
+ * recorded, and one pass may learn of several; the attempt’s beginning is what cannot be wrong. A new attempt moves it, so each success
+ * leads to one more attempt at most.
+ */
+function mayHaveMissed(step: DecidableStep, other: DecidableStep): boolean {
+  return other.settledAt !== null && step.submittedAt !== null && other.settledAt >= step.submittedAt;
 }

@@ -1,23 +1,35 @@
 // A pass: poll what is active, submit what is eligible, settle. Any process may run one at any time; the lease lets one at a time through,
 // and its number (the fence) keeps one that lost the lease from writing. No transaction is open while a target is called.
 import { randomUUID } from 'node:crypto';
-import type { Authority } from '../auth/grants.ts';
+import type { Authorise } from '../auth/grants.ts';
 import { type Db, inTransaction, Prisma, type Tx } from '../db.ts';
 import type { Cause, EventDraft } from '../events/log.ts';
 import type { DataRun, DataRunStep } from '../generated/prisma/client.ts';
 import { terminalStates } from '../lifecycle/lifecycle.ts';
 import { change, dataRunSubject } from '../lifecycle/transition.ts';
 import type { PackagePlan } from '../packages/plan.ts';
-import { askToStop, childAnswers } from './children.ts';
+import { type Answers, askEach, askToStop, childAnswers, type Told } from './children.ts';
 import { decide } from './decide.ts';
 import { runLifecycle } from './lifecycle.ts';
 import { lockRun, type RunWithSteps } from './rows.ts';
-import { applyReport, blockForGood, failStep, finallyBlocked, moveStep, recounted, skip } from './steps.ts';
-import { type Answer, ask, type Submission, type Targets } from './targets/target.ts';
+import {
+  applyReport,
+  blockForGood,
+  childMissing,
+  failStep,
+  finallyBlocked,
+  moveStep,
+  noteCancelAnswer,
+  nothingToStop,
+  recounted,
+  skip,
+} from './steps.ts';
+import { storeName } from './targets/store.ts';
+import type { Caller, Submission, Targets } from './targets/target.ts';
 
 export interface DriverSettings {
   readonly leaseMs: number;
-  /** How long one call to a target may take. */
+  /** How long one call to a target may take. At most a third of the lease: a pass calls once before it first writes. */
   readonly deadlineMs: number;
 }
 
@@ -25,6 +37,8 @@ export interface Driver {
   readonly db: Db;
   readonly targets: Targets;
   readonly settings: DriverSettings;
+  /** Under way in this process: a stop waits for them, so that they can give their leases back. */
+  readonly passes: Set<Promise<unknown>>;
 }
 
 const ended = new Set<string>(terminalStates(runLifecycle));
@@ -33,55 +47,77 @@ export function hasEnded(run: Pick<DataRun, 'state'>): boolean {
   return ended.has(run.state);
 }
 
-/** Answers from children, by step id. */
-export type Answers = ReadonlyMap<string, Answer>;
+export interface PassOptions {
+  readonly authorise: Authorise;
+  readonly by: Cause;
+  /** By the process's own clock: no further turn begins after it, and the rest is left to the next pass. */
+  readonly until?: number;
+}
 
-/**
- * One pass under an authority, as `by`. False: another pass holds the lease, and what this one would have done is done by that one or the next.
- */
-export async function pass(driver: Driver, runId: string, authority: Authority, by: Cause): Promise<boolean> {
-  const { db, settings } = driver;
+/** One pass. False: another holds the lease, and what this one would have done is done by that one or the next. */
+export function pass(driver: Driver, runId: string, options: PassOptions): Promise<boolean> {
+  const running = leased(driver, runId, options).finally(() => driver.passes.delete(running));
+  driver.passes.add(running);
+  return running;
+}
+
+async function leased(driver: Driver, runId: string, { authorise, by, until = Number.POSITIVE_INFINITY }: PassOptions): Promise<boolean> {
+  const { prisma } = driver.db;
   const owner = randomUUID();
-  const [lease] = await db.prisma.$queryRaw<{ fence: number }[]>`
-    UPDATE data_run SET lease_owner = ${owner}, fence = fence + 1, lease_until = clock_timestamp() + make_interval(secs => ${settings.leaseMs / 1_000})
+  const lease = Prisma.sql`lease_until = clock_timestamp() + make_interval(secs => ${driver.settings.leaseMs / 1_000})`;
+  const [taken] = await prisma.$queryRaw<{ fence: number }[]>`
+    UPDATE data_run SET lease_owner = ${owner}, fence = fence + 1, ${lease}
     WHERE id = ${runId}::uuid AND (lease_until IS NULL OR lease_until < clock_timestamp()) RETURNING fence`;
-  if (lease === undefined) return false;
+  if (taken === undefined) return false;
+  const { fence } = taken;
+  const renew = () => prisma.$executeRaw`UPDATE data_run SET ${lease} WHERE id = ${runId}::uuid AND fence = ${fence}`;
   try {
-    let answers: Answers = await poll(driver, runId);
+    const caller = await authorise(prisma);
+    let answers: Answers = await poll(driver, runId, caller);
     // Each turn writes what was learnt and what is intended, then calls. A turn that intends nothing is the last.
     for (;;) {
-      const intended = await inTransaction(db, (tx) => record(tx, runId, lease.fence, answers, authority, by));
+      await renew();
+      const mayIntend = Date.now() < until;
+      const intended = await inTransaction(driver.db, (tx) => record(tx, { runId, fence, answers, authorise, by, mayIntend }));
       if (intended.length === 0) return true;
-      answers = await submit(driver, intended, authority);
-      await db.prisma.$executeRaw`
-        UPDATE data_run SET lease_until = clock_timestamp() + make_interval(secs => ${settings.leaseMs / 1_000}) WHERE id = ${runId}::uuid AND fence = ${lease.fence}`;
+      answers = await submit(driver, intended);
     }
   } finally {
-    await db.prisma
-      .$executeRaw`UPDATE data_run SET lease_owner = NULL, lease_until = NULL WHERE id = ${runId}::uuid AND fence = ${lease.fence}`;
+    await prisma.$executeRaw`UPDATE data_run SET lease_owner = NULL, lease_until = NULL WHERE id = ${runId}::uuid AND fence = ${fence}`;
   }
 }
 
+const followed = ['SUBMITTING', 'ACTIVE', 'CANCELLING'] as const satisfies readonly DataRunStep['state'][];
+
 /** Asks every child that may be at work how it stands; asks those of a cancelled run again to stop. */
-async function poll(driver: Driver, runId: string): Promise<Answers> {
+async function poll(driver: Driver, runId: string, caller: Caller): Promise<Answers> {
   const run = await driver.db.prisma.dataRun.findUnique({ where: { id: runId } });
   const steps = await driver.db.prisma.dataRunStep.findMany({ where: { runId, state: { in: [...followed] } } });
   if (run === null || run.cancelRequestedAt !== null) return new Map(); // a cancel asks them itself
   const deadline = driver.settings.deadlineMs;
   const isStopping = ({ state }: DataRunStep) => state === 'CANCELLING';
-  const [stopping, working] = [steps.filter(isStopping), steps.filter((step) => !isStopping(step))];
+  const working = steps.filter((step) => !isStopping(step));
   const [stopped, polled] = await Promise.all([
-    askToStop(driver.targets, stopping, deadline),
-    childAnswers(driver.targets, working, deadline),
+    askToStop(driver.targets, steps.filter(isStopping), caller, deadline),
+    childAnswers(driver.targets, working, caller, deadline),
   ]);
-  // Under an ended run an intent that was never taken must not be taken later: the tombstone comes before the step is let go.
-  const neverTaken = hasEnded(run) ? working.filter((step) => step.state === 'SUBMITTING' && polled.get(step.id)?.is === 'none') : [];
-  const buried = await askToStop(driver.targets, neverTaken, deadline);
+  // Under an ended run what the target does not know must not be taken later: the tombstone comes before the step is let go.
+  const unknownToIt = hasEnded(run) ? working.filter((step) => polled.get(step.id)?.answer.is === 'none') : [];
+  const buried = await askToStop(driver.targets, unknownToIt, caller, deadline);
   return new Map([...stopped, ...polled, ...buried]);
 }
 
+interface Turn {
+  readonly runId: string;
+  readonly fence: number;
+  readonly answers: Answers;
+  readonly authorise: Authorise;
+  readonly by: Cause;
+  readonly mayIntend: boolean;
+}
+
 /** One transaction: what the children said, what follows from it, and the intents. Returns the steps to submit now. */
-async function record(tx: Tx, runId: string, fence: number, answers: Answers, authority: Authority, by: Cause): Promise<DataRunStep[]> {
+async function record(tx: Tx, { runId, fence, answers, authorise, by, mayIntend }: Turn): Promise<DataRunStep[]> {
   const locked = await lockRun(tx, runId, fence);
   if (locked === null) return []; // the lease went to another pass, which decides now
   const events = await applyAnswers(tx, locked, answers);
@@ -95,11 +131,13 @@ async function record(tx: Tx, runId: string, fence: number, answers: Answers, au
     for (const { step, by: dependency } of decision.block) events.push(await blockForGood(tx, step, dependency));
     for (const step of decision.finallyBlock) await tx.sql.$executeRaw(finallyBlocked(step));
   }
-  if (decision !== null && decision.settle === null) {
+  if (decision !== null && decision.settle === null && mayIntend) {
     // An intent that the target never saw goes out again, the same attempt with the same key.
-    const unseen = steps.filter((step) => step.state === 'SUBMITTING' && answers.get(step.id)?.is === 'none');
-    intended.push(...[...unseen, ...decision.submit].filter((step) => authority.mayDrive(step.target)).slice(0, intentsAtOnce)); // else held: whyNotRunning says so
-    for (const step of intended) if (step.state !== 'SUBMITTING') events.push(await intend(tx, step));
+    const unseen = steps.filter((step) => step.state === 'SUBMITTING' && answers.get(step.id)?.answer.is === 'none');
+    const authority = await authorise(tx.sql); // under the run's lock, for this turn: it may have ended since the last
+    const wanted = [...unseen, ...decision.submit].filter((step) => authority.mayDrive(step.target)); // else held: whyNotRunning says so
+    intended.push(...wanted.slice(0, intentsAtOnce));
+    for (const step of intended) if (step.state !== 'SUBMITTING') events.push(await intend(tx, step, authority.subject));
   }
   if (decision !== null && decision.settle !== null) {
     const { settle } = decision;
@@ -109,7 +147,7 @@ async function record(tx: Tx, runId: string, fence: number, answers: Answers, au
     events.push({ action: settle, from: run.state, to, cause: 'SETTLED_BY_PASS' });
   }
   if (answers.size > 0) tx.touched.add(`progress:${runId}`);
-  if (events.length > 0) {
+  if (events.length > 0 || (decision?.finallyBlock.length ?? 0) > 0) {
     await countRows(tx, run);
     await change(tx, dataRunSubject, run, { to, events, set, fence }, by);
   }
@@ -119,11 +157,11 @@ async function record(tx: Tx, runId: string, fence: number, answers: Answers, au
 // Keeps each transaction short; the pass goes on with the rest in its next turn.
 const intentsAtOnce = 100;
 
-async function intend(tx: Tx, step: DataRunStep): Promise<EventDraft> {
+async function intend(tx: Tx, step: DataRunStep, subject: string): Promise<EventDraft> {
   const attempt = step.attempt + 1;
   return moveStep(tx, step, 'SUBMIT', [
     Prisma.sql`attempt = ${attempt}, idempotency_key = ${submissionKey(step.runId, step.position, attempt)}, child_job_id = NULL, blockers = '[]', settled_at = NULL`,
-    Prisma.sql`submitted_at = clock_timestamp()`,
+    Prisma.sql`submitted_at = clock_timestamp(), submitted_by = ${subject}, missing_since = NULL`,
   ]);
 }
 
@@ -142,55 +180,56 @@ async function countRows({ sql }: Tx, run: DataRun): Promise<void> {
   await sql.$executeRaw`
     UPDATE package_resource r SET rows = s.rows_source FROM data_run_step s
     WHERE s.run_id = ${run.id}::uuid AND r.package_id = ${run.packageId}::uuid AND r.name = s.dataset AND r.rows IS NULL AND s.state IN ('SUCCEEDED', 'BLOCKED')
-      AND s.child_job_id IS NOT NULL`;
+      AND (s.rows_source > 0 OR s.target = ${storeName})`;
 }
 
 export function submissionKey(runId: string, position: number, attempt: number): string {
   return `ph:${runId}:${position}:${attempt}`;
 }
 
-const followed = ['SUBMITTING', 'ACTIVE', 'CANCELLING'] as const satisfies readonly DataRunStep['state'][];
-const isFollowed = (step: DataRunStep) => followed.some((state) => state === step.state);
-
 async function applyAnswers(tx: Tx, { run, steps }: RunWithSteps, answers: Answers): Promise<EventDraft[]> {
   const events: EventDraft[] = [];
   for (const step of steps) {
-    const answer = answers.get(step.id);
-    // A cancel may have moved the step on since its child was asked: what it said is known by then.
-    if (answer === undefined || !isFollowed(step)) continue;
-    if (answer.is === 'job' && answer.report.state === 'cancelled' && step.state === 'SUBMITTING' && hasEnded(run)) {
-      events.push(...(await applyNone(tx, step, true)));
-    } else if (answer.is === 'job') events.push(...(await applyReport(tx, step, answer.report, hasEnded(run))));
-    else if (answer.is === 'refused' && step.state === 'SUBMITTING') events.push(await failStep(tx, step, answer.failure));
-    else if (answer.is === 'forbidden' && step.state === 'SUBMITTING') events.push(await failStep(tx, step, refusedAccess(answer.message)));
-    else if (answer.is === 'none') events.push(...(await applyNone(tx, step, hasEnded(run))));
-    // unknown: the attempt and its key stay as they are, and the next pass asks again
+    const told = answers.get(step.id);
+    // The step has moved on since its child was asked, by a cancel or another attempt: what was said then is not about it as it is now.
+    if (told === undefined || told.state !== step.state || told.attempt !== step.attempt) continue;
+    events.push(...(await applyAnswer(tx, run, step, told)));
   }
   return events;
 }
 
-/** The target has no such job: there is nothing to stop, or (for an intent under an ended run) nothing to wait for. */
-async function applyNone(tx: Tx, step: DataRunStep, runEnded: boolean): Promise<EventDraft[]> {
-  if (step.state === 'CANCELLING') return [await moveStep(tx, step, 'CANCEL', [Prisma.sql`settled_at = clock_timestamp()`])];
-  if (step.state === 'SUBMITTING' && runEnded) {
-    const asked = await moveStep(tx, step, 'CANCEL_REQUEST', [Prisma.sql`cancel_requested_at = clock_timestamp()`], 'RUN_ENDED');
-    const stopped = await moveStep(
-      tx,
-      { ...step, state: 'CANCELLING' },
-      'CANCEL',
-      [Prisma.sql`settled_at = clock_timestamp()`],
-      'RUN_ENDED',
-    );
-    return [asked, stopped];
+/** What an answer means for its step. A refusal ends a step only as the answer to its submission; an unknown changes nothing, and is asked again. */
+async function applyAnswer(tx: Tx, run: DataRun, step: DataRunStep, { answer, asked }: Told): Promise<EventDraft[]> {
+  const stopping = step.state === 'CANCELLING';
+  switch (answer.is) {
+    case 'job': {
+      const { report } = answer;
+      // The cancel that is under way stopped it, and will say so.
+      if (report.state === 'cancelled' && run.cancelRequestedAt !== null) return [];
+      if (report.state === 'cancelled' && asked === 'to stop' && !stopping) return nothingToStop(tx, step, 'RUN_ENDED');
+      if (stopping) await noteCancelAnswer(tx, step, 'requested');
+      return applyReport(tx, step, report, hasEnded(run));
+    }
+    case 'none':
+      if (asked === 'to stop') return nothingToStop(tx, step, stopping ? undefined : 'RUN_ENDED');
+      return step.state === 'ACTIVE' ? childMissing(tx, step) : [];
+    case 'refused':
+      return asked === 'submit' && step.state === 'SUBMITTING' ? [await failStep(tx, step, answer.failure)] : [];
+    case 'forbidden':
+      if (asked === 'submit' && step.state === 'SUBMITTING') return [await failStep(tx, step, refusedAccess(answer.message))];
+      if (stopping) await noteCancelAnswer(tx, step, 'refused');
+      return [];
+    case 'unknown':
+      if (stopping) await noteCancelAnswer(tx, step, 'unreachable');
+      return [];
   }
-  return [];
 }
 
 const refusedAccess = (message: string) =>
   ({ code: 'ACCESS_REFUSED', origin: 'authority', phase: 'submitting', retryable: true, summary: message }) as const;
 
-/** Calls the targets for intents already committed. An intent of an earlier pass without an answer is sent again with the same key. */
-async function submit(driver: Driver, steps: readonly DataRunStep[], authority: Authority): Promise<Answers> {
+/** Calls the targets for intents already committed: each with the key and in the name that its intent was written with, however often. */
+async function submit(driver: Driver, steps: readonly DataRunStep[]): Promise<Answers> {
   const [first] = steps;
   if (first === undefined) return new Map();
   const run = await driver.db.prisma.dataRun.findUniqueOrThrow({
@@ -198,28 +237,23 @@ async function submit(driver: Driver, steps: readonly DataRunStep[], authority: 
     include: { package: { select: { plan: true } } },
   });
   const plan = run.package.plan as unknown as PackagePlan; // written by registration in this shape, and only then can a run exist
-  const answers = await Promise.all(
-    steps.map(async (step): Promise<[string, Answer]> => {
-      const dataset = plan.datasets.find(({ name }) => name === step.dataset);
-      const target = driver.targets.get(step.target);
-      if (dataset === undefined || target === undefined || step.idempotencyKey === null) {
-        return [step.id, { is: 'unknown', message: `the target ${step.target} is not configured in this process` }];
-      }
-      const submission: Submission = {
-        key: step.idempotencyKey,
-        runId: run.id,
-        stepId: step.id,
-        attempt: step.attempt,
-        workspaceId: run.workspaceId,
-        packageId: run.packageId,
-        dataset,
-        onInvalidRow: run.onInvalidRow,
-        onMissingReference: run.onMissingReference,
-        subject: authority.subject,
-      };
-      const answer = await ask((signal) => target.submit(submission, signal), driver.settings.deadlineMs);
-      return [step.id, answer.is === 'none' ? { is: 'unknown', message: 'the target answered a submission with no job' } : answer];
-    }),
-  );
-  return new Map(answers);
+  const datasets = new Map(plan.datasets.map((dataset) => [dataset.name, dataset]));
+  return askEach(driver.targets, steps, 'submit', driver.settings.deadlineMs, async (target, step, signal) => {
+    const dataset = datasets.get(step.dataset);
+    if (dataset === undefined || step.idempotencyKey === null) return { is: 'unknown', message: 'there is no such intent' };
+    const submission: Submission = {
+      key: step.idempotencyKey,
+      runId: run.id,
+      stepId: step.id,
+      attempt: step.attempt,
+      workspaceId: run.workspaceId,
+      packageId: run.packageId,
+      dataset,
+      onInvalidRow: run.onInvalidRow,
+      onMissingReference: run.onMissingReference,
+      subject: step.submittedBy ?? 'driver',
+    };
+    const answer = await target.submit(submission, signal);
+    return answer.is === 'none' ? { is: 'unknown', message: 'the target answered a submission with no job' } : answer;
+  });
 }

@@ -1,8 +1,9 @@
 // What a person can ask of a run, cancel and registration aside. Each reads, checks in the order of answers, and writes one change.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { leaveGrant, ownAuthority } from '../auth/grants.ts';
 import { can, demand, demandTargets, isNamed, mayWriteThrough, type Viewer } from '../auth/viewer.ts';
 import { type Db, inStatement, Prisma, type Tx } from '../db.ts';
-import { ConflictError, InvalidTransitionError, NotFoundError } from '../errors.ts';
+import { BusyError, ConflictError, InvalidTransitionError, NotFoundError } from '../errors.ts';
 import type { Cause } from '../events/log.ts';
 import type { DataRun, DataRunStep } from '../generated/prisma/client.ts';
 import { allowedCommands, unmetCommand } from '../lifecycle/lifecycle.ts';
@@ -51,16 +52,16 @@ export async function findRun(db: Db, caller: RunCaller, id: string): Promise<Da
   return run;
 }
 
-/** Throws the typed refusal where the command is not allowed on the run as it stands. */
+/** Throws the typed refusal where the command is not allowed on the run as it stands. A cancel under way comes before the state. */
 export function refuseUnlessAllowed(run: DataRun, command: RunCommand): void {
-  const [first] = unmetCommand(runLifecycle, command, run);
-  if (first === undefined) return;
-  if (first.need === 'noCancelUnderWay') {
+  if (run.cancelRequestedAt !== null) {
     throw new ConflictError('CANCEL_IN_PROGRESS', 'A cancel of this run is under way. Wait for it to settle.', {
       type: 'DataRun',
       id: run.id,
     });
   }
+  const [first] = unmetCommand(runLifecycle, command, run);
+  if (first === undefined) return;
   throw new InvalidTransitionError(run.state, command, allowedCommands(runLifecycle, run), `${command} is not possible: ${first.says}`);
 }
 
@@ -141,10 +142,7 @@ async function setGoing(runs: Runs, caller: RunCaller, id: string, command: 'STA
   const { db, settings } = runs;
   const found = await findRun(db, caller, id);
   demand(caller.viewer, 'data-run');
-  const remaining = await db.prisma.dataRunStep.findMany({
-    where: { runId: id, state: { in: [...openStepStates, 'BLOCKED'] } },
-    orderBy: { position: 'asc' },
-  });
+  const remaining = await remainingSteps(db, id);
   demandTargets(caller.viewer, remaining);
   const by = causeOf(caller, input.reason);
   const mutation = command === 'START' ? 'startDataRun' : 'resumeDataRun';
@@ -154,13 +152,19 @@ async function setGoing(runs: Runs, caller: RunCaller, id: string, command: 'STA
     if (locked === null) throw new NotFoundError('data run');
     const { run, steps } = locked;
     refuseUnlessAllowed(run, command);
-    await leaveGrant(tx, run, caller.viewer, targetsOf(steps), settings.grantHours);
+    await leaveGrant(tx, run, caller.viewer, targetsOf(steps), settings.grantHours, 'DRIVE');
     if (run.driving === 'BACKGROUND') await enqueue(tx.sql, driveRun, { runId: id }, { jobKey: driveKey(id) });
     await make(tx, run, command, by);
     return id;
   });
   if (found.driving === 'ON_REQUEST') await passWithin(runs, caller, id);
   return id;
+}
+
+/** What driving the run may still touch, in package order. */
+function remainingSteps(db: Db, runId: string): Promise<DataRunStep[]> {
+  const where = { runId, finallyBlocked: false, state: { in: [...openStepStates, 'BLOCKED' as const] } };
+  return db.prisma.dataRunStep.findMany({ where, orderBy: { position: 'asc' } });
 }
 
 function targetsOf(steps: readonly DataRunStep[]): string[] {
@@ -171,10 +175,7 @@ function targetsOf(steps: readonly DataRunStep[]): string[] {
 export async function advanceDataRun(runs: Runs, caller: RunCaller, id: string): Promise<string> {
   const run = await findRun(runs.db, caller, id);
   demand(caller.viewer, 'data-run');
-  const remaining = await runs.db.prisma.dataRunStep.findMany({
-    where: { runId: id, state: { in: [...openStepStates, 'BLOCKED'] } },
-    orderBy: { position: 'asc' },
-  });
+  const remaining = await remainingSteps(runs.db, id);
   demandTargets(caller.viewer, remaining);
   // The result has no ConflictError: a cancel under way is a refusal like any other here.
   const [first] = unmetCommand(runLifecycle, 'ADVANCE', run);
@@ -185,12 +186,12 @@ export async function advanceDataRun(runs: Runs, caller: RunCaller, id: string):
   return id;
 }
 
-/** A pass of one's own; where another holds the lease, waits for it to end, since that one does the same work. */
-async function passWithin({ db, driver, settings }: Runs, caller: RunCaller, id: string): Promise<void> {
+/** A pass of one's own; where another holds the lease, waits for it to end and then passes, so that the answer shows a pass made after the asking. */
+async function passWithin({ driver, settings }: Runs, caller: RunCaller, id: string): Promise<void> {
   const until = Date.now() + settings.deadlineMs;
-  while (!(await pass(driver, id, ownAuthority(caller.viewer), causeOf(caller)))) {
-    if (Date.now() >= until) return;
-    await db.prisma.$executeRaw`SELECT pg_sleep(0.05)`;
+  while (!(await pass(driver, id, { authorise: ownAuthority(caller.viewer), by: causeOf(caller), until }))) {
+    if (Date.now() >= until) throw new BusyError('Another pass of this run is still under way. Try again in a moment.');
+    await sleep(25 + Math.random() * 50);
   }
 }
 

@@ -43,12 +43,22 @@ export interface Hold {
 export interface HoldSource {
   readonly run: DataRun;
   readonly steps: readonly DataRunStep[];
-  /** In force now. */
+  /** For driving, in force now. */
   readonly grant: Grant | null;
+  /** When the newest one ended, where none is in force. */
+  readonly lapsedAt: Date | null;
 }
 
+const told = new WeakMap<HoldSource, Hold[]>();
+
 /** Every unmet condition; empty exactly when the next pass would act, or when nothing is left to do. */
-export function whyNotRunning({ run, steps, grant }: HoldSource): Hold[] {
+export function whyNotRunning(source: HoldSource): Hold[] {
+  const known = told.get(source) ?? holdsOf(source); // once for all steps of a run that ask
+  told.set(source, known);
+  return known;
+}
+
+function holdsOf({ run, steps, grant, lapsedAt }: HoldSource): Hold[] {
   if (hasEnded(run)) return [];
   const since = run.pausedAt ?? run.startedAt ?? run.registeredAt;
   const hold = (code: string, message: string, remedy: string, from = since): Hold => ({
@@ -70,51 +80,40 @@ export function whyNotRunning({ run, steps, grant }: HoldSource): Hold[] {
   }
   if (run.state === 'REGISTERED') return [hold('NOT_STARTED', 'The run is registered and was not started.', 'Start it.')];
   if (run.state === 'PAUSED') return [hold('PAUSED', 'The run is paused: nothing more is submitted.', 'Resume it.')];
-  const decision = decide(steps);
-  if (decision.settle !== null || decision.block.length > 0 || decision.finallyBlock.length > 0) {
-    return run.driving === 'ON_REQUEST' ? [onRequest(hold)] : [];
+  const { settle, block, finallyBlock, submit } = decide(steps);
+  const unanswered = steps.filter((step) => step.state === 'SUBMITTING');
+  const couldAct = settle !== null || block.length > 0 || finallyBlock.length > 0 || submit.length > 0;
+  if (run.driving === 'ON_REQUEST') {
+    if (couldAct) return [];
+    const asked = hold(
+      'WAITING_FOR_ADVANCE',
+      'The run is driven on request only: nobody looks how its children stand until somebody asks.',
+      'Advance it.',
+    );
+    return [asked, ...waitingFor(steps)];
   }
-  const unauthorised = decision.submit.filter((step) => !(grant?.targets.includes(step.target) ?? false));
-  if (run.driving === 'ON_REQUEST') return decision.submit.length > 0 ? [onRequest(hold)] : waitingFor(steps);
-  if (decision.submit.length > unauthorised.length) return [];
-  const lapsed = unauthorised.map((step) => ({
-    ...hold(
-      'AUTHORITY_LAPSED',
-      `Nobody’s authority on the target ${step.target} is in force, so ${step.dataset} is held.`,
-      'Pause and resume the run, or advance it, with authority on the target.',
-      grant?.expiresAt ?? since,
-    ),
-    subject: step.dataset,
-  }));
-  return [...lapsed, ...waitingFor(steps)];
+  const isHeld = (step: DataRunStep) => !(grant?.targets.includes(step.target) ?? false);
+  if (settle !== null || block.length > 0 || finallyBlock.length > 0 || !submit.every(isHeld)) return [];
+  const lapsed = [...submit, ...unanswered].filter(isHeld).map((step): Hold => {
+    const message = `Nobody’s authority on the target ${step.target} is in force, so ${step.dataset} is held.`;
+    const remedy = 'Pause and resume the run, or advance it, with authority on the target.';
+    return { code: 'AUTHORITY_LAPSED', subject: step.dataset, message, since: lapsedAt ?? since, remedy };
+  });
+  return [...lapsed, ...waitingFor(steps.filter((step) => step.state !== 'SUBMITTING' || !isHeld(step)))];
 }
-
-const onRequest = (hold: (code: string, message: string, remedy: string) => Hold): Hold =>
-  hold('WAITING_FOR_ADVANCE', 'The run is driven on request only, and nobody has asked.', 'Advance it.');
 
 function waitingFor(steps: readonly DataRunStep[]): Hold[] {
   return steps.flatMap((step): Hold[] => {
+    const { dataset, target } = step;
     const since = step.submittedAt ?? new Date(0);
     if (step.state === 'ACTIVE') {
-      return [
-        {
-          code: 'CHILD_AT_WORK',
-          subject: step.dataset,
-          message: `The child of ${step.dataset} has not ended.`,
-          since,
-          remedy: 'Wait for it, or cancel the run.',
-        },
-      ];
+      const remedy = 'Wait for it, or cancel the run.';
+      return [{ code: 'CHILD_AT_WORK', subject: dataset, message: `The child of ${dataset} has not ended.`, since, remedy }];
     }
     if (step.state === 'SUBMITTING') {
+      const message = `The target ${target} has not answered for ${dataset}.`;
       return [
-        {
-          code: 'SUBMISSION_UNANSWERED',
-          subject: step.dataset,
-          message: `The target ${step.target} has not answered for ${step.dataset}.`,
-          since,
-          remedy: 'It is asked again at every pass; check the target.',
-        },
+        { code: 'SUBMISSION_UNANSWERED', subject: dataset, message, since, remedy: 'It is asked again at every pass; check the target.' },
       ];
     }
     return [];

@@ -8,6 +8,7 @@ import { viewerOf } from '../graphql/context.ts';
 import { idPage, nodeQuery } from '../graphql/pages.ts';
 import type { RowError } from '../records/outcome.ts';
 import { blockersOf } from './decide.ts';
+import { holdSource } from './hold-source.ts';
 import { allowedActionsOf } from './operations.ts';
 import { readinessOf, whyNotRunning, whyStepNotRunning } from './readiness.ts';
 import { driving, onInvalidRow, onMissingReference, runAction, runState, stepState } from './schema-enums.ts';
@@ -25,11 +26,6 @@ import {
 } from './schema-values.ts';
 
 const inOrder = { orderBy: { position: 'asc' } } as const;
-// Whether the newest one is still in force is looked at when it is used.
-const newestGrant = { where: { endedAt: null }, orderBy: { grantedAt: 'desc' }, take: 1 } as const;
-const inForce = <G extends { expiresAt: Date }>([grant]: readonly G[]) =>
-  grant !== undefined && grant.expiresAt > new Date() ? grant : null;
-
 export const stepType = builder.prismaNode('DataRunStep', {
   id: { field: 'id', description: 'The global id.' },
   nullable: true, // or an id that is not found is an error
@@ -55,8 +51,7 @@ export const stepType = builder.prismaNode('DataRunStep', {
     whyNotRunning: t.field({
       type: [holdType],
       description: 'Every unmet condition.',
-      select: { run: { include: { steps: inOrder, grants: newestGrant } } },
-      resolve: ({ run, ...step }) => whyStepNotRunning({ run, steps: run.steps, grant: inForce(run.grants) }, step),
+      resolve: async (step, _args, context) => whyStepNotRunning(await holdSource(context, context.db, step.runId), step),
     }),
     failure: t.field({
       type: failureType,
@@ -146,8 +141,7 @@ export const runType = builder.prismaNode('DataRun', {
     whyNotRunning: t.field({
       type: [holdType],
       description: 'Every unmet condition; empty exactly when the next pass would act, or when nothing is left to do.',
-      select: { steps: inOrder, grants: newestGrant },
-      resolve: ({ steps, grants, ...run }) => whyNotRunning({ run, steps, grant: inForce(grants) }),
+      resolve: async ({ id }, _args, context) => whyNotRunning(await holdSource(context, context.db, id)),
     }),
     registeredBy: t.exposeString('registeredBy', { description: 'Who registered it.' }),
     registeredAt: t.expose('registeredAt', { type: 'DateTime', description: 'When.' }),

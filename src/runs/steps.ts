@@ -45,21 +45,11 @@ export function reported(report: ChildReport): Prisma.Sql[] {
   ];
 }
 
-const childCancelled = {
-  code: 'CHILD_CANCELLED',
-  origin: 'target',
-  phase: 'running',
-  retryable: true,
-  summary: 'The child job was stopped without the run having been cancelled.',
-} as const;
-
-const unexplained = {
-  code: 'CHILD_FAILED',
-  origin: 'target',
-  phase: 'running',
-  retryable: false,
-  summary: 'The child job failed and gave no reason.',
-} as const;
+const childFailure = (code: string, summary: string, retryable: boolean) =>
+  ({ code, origin: 'target', phase: 'running', retryable, summary }) as const;
+const childCancelled = childFailure('CHILD_CANCELLED', 'The child job was stopped without the run having been cancelled.', true);
+const childLost = childFailure('CHILD_LOST', 'The target no longer knows the child job.', true);
+const unexplained = childFailure('CHILD_FAILED', 'The child job failed and gave no reason.', false);
 
 const ends = { succeeded: 'SUCCEED', failed: 'FAIL', blocked: 'BLOCK', cancelled: 'CANCEL', queued: null, running: null } as const;
 
@@ -74,18 +64,57 @@ export async function applyReport(tx: Tx, step: DataRunStep, report: ChildReport
   }
   const how = ends[report.state];
   if (how === null) {
-    await tx.sql.$executeRaw`UPDATE data_run_step SET ${Prisma.join(reported(report))} WHERE id = ${step.id}::uuid`;
+    await tx.sql
+      .$executeRaw`UPDATE data_run_step SET ${Prisma.join([...reported(report), Prisma.sql`missing_since = NULL`])} WHERE id = ${step.id}::uuid`;
     return [];
   }
-  if (how === 'CANCEL') {
-    if (step.state === 'CANCELLING') return [await moveStep(tx, step, 'CANCEL', [...reported(report), settledNow])];
-    return [await moveStep(tx, step, 'FAIL', [...reported({ ...report, failure: childCancelled }), settledNow], 'CHILD_CANCELLED')];
-  }
-  const told = how === 'FAIL' ? { ...report, failure: report.failure ?? unexplained } : report;
-  const late = ended ? [Prisma.sql`late_result = ${report.state}`] : [];
-  const action = step.state === 'CANCELLING' ? (`LATE_${how}` as const) : how;
-  const draft = await moveStep(tx, step, action, [...reported(told), ...late, settledNow], 'CHILD_ENDED');
+  if (how === 'CANCEL' && step.state === 'CANCELLING')
+    return [await moveStep(tx, step, 'CANCEL', [...reported(report), confirmed, settledNow])];
+  const told =
+    how === 'FAIL'
+      ? { ...report, failure: report.failure ?? unexplained }
+      : how === 'CANCEL'
+        ? { ...report, failure: childCancelled }
+        : report;
+  const end = how === 'CANCEL' ? 'FAIL' : how;
+  // Under an ended run nothing can clear a block any more.
+  const late = ended ? [Prisma.sql`late_result = ${report.state}`, ...(end === 'BLOCK' ? [Prisma.sql`finally_blocked = true`] : [])] : [];
+  const action = step.state === 'CANCELLING' ? (`LATE_${end}` as const) : end;
+  const draft = await moveStep(
+    tx,
+    step,
+    action,
+    [...reported(told), ...late, settledNow],
+    how === 'CANCEL' ? 'CHILD_CANCELLED' : 'CHILD_ENDED',
+  );
   return [ended ? { ...draft, action: 'LATE_RESULT' } : draft];
+}
+
+const confirmed = Prisma.sql`cancel_answer = 'confirmed'`;
+
+/** There is nothing to stop: the target said so when it was asked to. */
+export async function nothingToStop(tx: Tx, step: DataRunStep, cause?: string): Promise<EventDraft[]> {
+  if (step.state === 'CANCELLING') return [await moveStep(tx, step, 'CANCEL', [confirmed, settledNow], cause)];
+  const asked = await moveStep(tx, step, 'CANCEL_REQUEST', [Prisma.sql`cancel_requested_at = clock_timestamp()`], cause);
+  return [asked, await moveStep(tx, { ...step, state: 'CANCELLING' }, 'CANCEL', [confirmed, settledNow], cause)];
+}
+
+// One look that finds nothing may be a target that is just starting. So many seconds of them are a child that is gone.
+const lostAfterSeconds = 60;
+
+/** The target does not know a child that it had accepted. */
+export async function childMissing(tx: Tx, step: DataRunStep): Promise<EventDraft[]> {
+  const [row] = await tx.sql.$queryRaw<{ lost: boolean }[]>`
+    UPDATE data_run_step SET missing_since = coalesce(missing_since, clock_timestamp()) WHERE id = ${step.id}::uuid
+    RETURNING missing_since < clock_timestamp() - make_interval(secs => ${lostAfterSeconds}) AS lost`;
+  if (row?.lost !== true) return [];
+  return [await moveStep(tx, step, 'FAIL', [Prisma.sql`failure = ${JSON.stringify(childLost)}::jsonb`, settledNow], 'CHILD_LOST')];
+}
+
+/** What the child last said to a cancel: kept with the duty, so that a person sees why it is still open. */
+export async function noteCancelAnswer(tx: Tx, step: DataRunStep, said: 'requested' | 'refused' | 'unreachable'): Promise<void> {
+  await tx.sql
+    .$executeRaw`UPDATE data_run_step SET cancel_answer = ${said} WHERE id = ${step.id}::uuid AND cancel_answer IS DISTINCT FROM ${said}`;
 }
 
 export function finallyBlocked(step: DataRunStep): Prisma.Sql {

@@ -1,8 +1,8 @@
 // What the runs' background tasks do, and the reaper, which finds the same work without any task having been enqueued.
 import type { TaskList } from 'graphile-worker';
-import { grantedAuthority, liveGrant } from '../auth/grants.ts';
+import { delegatedAuthority } from '../auth/grants.ts';
 import { enqueue, implement } from '../tasks/task.ts';
-import { resumeCancel } from './cancel.ts';
+import { goOnWithCancel } from './cancel.ts';
 import { type Driver, pass } from './driver.ts';
 import { runStoreJob, type StoreLoader } from './targets/store-loader.ts';
 import { driveRun, loadStoreJob } from './wake.ts';
@@ -21,8 +21,9 @@ export async function driveInBackground({ driver }: RunTasks, runId: string): Pr
   if (run === null || run.state === 'REGISTERED') return;
   const isOpen = run.state === 'RUNNING' || run.state === 'PAUSED';
   if (isOpen && run.driving === 'ON_REQUEST') return;
-  const grant = await liveGrant(driver.db, runId);
-  await pass(driver, runId, grantedAuthority(grant), { actor: grant?.subject ?? 'driver', cause: 'DRIVEN_IN_BACKGROUND' });
+  const authorise = isOpen ? delegatedAuthority(runId, 'DRIVE') : delegatedAuthority(runId, 'CANCEL', 'DRIVE');
+  const { subject } = await authorise(driver.db.prisma);
+  await pass(driver, runId, { authorise, by: { actor: subject, cause: 'DRIVEN_IN_BACKGROUND' } });
 }
 
 export function runTaskList(tasks: RunTasks): TaskList {
@@ -40,24 +41,34 @@ export async function reapRuns(
   report: (error: unknown, ids: { runId?: string; storeJobId?: string }) => void,
 ): Promise<void> {
   const { db } = tasks.driver;
-  const marked = await db.prisma.$queryRaw<{ id: string }[]>`
-    SELECT id FROM data_run WHERE cancel_requested_at < clock_timestamp() - make_interval(secs => ${(2 * tasks.cancelDeadlineMs) / 1_000}) LIMIT 100`;
-  for (const { id } of marked) await resumeCancel(tasks.driver, id).catch((error: unknown) => report(error, { runId: id }));
   const jobs = await db.prisma.$queryRaw<{ id: string }[]>`
-    SELECT id FROM store_job WHERE state IN ('queued', 'running') AND coalesce(lease_until, created_at + interval '2 seconds') < clock_timestamp() LIMIT 100`;
+    SELECT id FROM store_job WHERE state IN ('queued', 'running') AND coalesce(lease_until, created_at + interval '2 seconds') < clock_timestamp()
+    ORDER BY id LIMIT 100`;
+  // A task of its own for each, and before the passes, which may have to wait for targets that do not answer.
+  for (const { id } of jobs) await enqueue(db.prisma, loadStoreJob, { storeJobId: id }, { jobKey: `load:${id}` });
+  const marked = await db.prisma.$queryRaw<{ id: string }[]>`
+    SELECT id FROM data_run WHERE cancel_requested_at < clock_timestamp() - make_interval(secs => ${(2 * tasks.cancelDeadlineMs) / 1_000})
+    ORDER BY cancel_requested_at LIMIT 100`;
   const runs = await db.prisma.$queryRaw<{ id: string }[]>`
     SELECT id FROM data_run
-    WHERE ((state IN ('RUNNING', 'PAUSED') AND driving = 'BACKGROUND') OR cancelling_steps > 0 OR (active_children > 0 AND settled_at IS NOT NULL))
-      AND cancel_requested_at IS NULL AND (lease_until IS NULL OR lease_until < clock_timestamp()) LIMIT 500`;
+    WHERE ((driving = 'BACKGROUND' AND (state = 'RUNNING' OR (state = 'PAUSED' AND active_children > 0)))
+        OR cancelling_steps > 0 OR (active_children > 0 AND settled_at IS NOT NULL))
+      AND cancel_requested_at IS NULL AND (lease_until IS NULL OR lease_until < clock_timestamp())
+    ORDER BY id LIMIT 500`;
+  const work = [...marked.map(({ id }) => ({ id, mend: resumeCancel(id) })), ...runs.map(({ id }) => ({ id, mend: drive(id) }))];
   // Side by side: one target that does not answer must not keep the runs of the others waiting for its deadline.
-  const queue = runs.values();
-  const drive = async () => {
-    for (const { id } of queue) {
+  const queue = work.values();
+  const hands = async () => {
+    for (const { id, mend } of queue) {
       if (tasks.stop.aborted) return;
-      await driveInBackground(tasks, id).catch((error: unknown) => report(error, { runId: id }));
+      await mend(tasks).catch((error: unknown) => report(error, { runId: id }));
     }
   };
-  await Promise.all(Array.from({ length: passesAtOnce }, drive));
-  // A job nobody holds is loaded by a task of its own, so that the reaper's turn stays short.
-  for (const { id } of jobs) await enqueue(db.prisma, loadStoreJob, { storeJobId: id }, { jobKey: `load:${id}` });
+  await Promise.all(Array.from({ length: passesAtOnce }, hands));
 }
+
+const drive = (runId: string) => (tasks: RunTasks) => driveInBackground(tasks, runId);
+const resumeCancel =
+  (runId: string) =>
+  ({ driver }: RunTasks) =>
+    goOnWithCancel(driver, runId);

@@ -81,16 +81,6 @@ it('ends without an error when its signal aborts, also while it waits to connect
   }
 });
 
-it('gives up after as many attempts as it was given', async () => {
-  const stream = subscribe(
-    { ...connection, url: 'http://127.0.0.1:9' },
-    workspaceEventsDocument,
-    { workspace: 'w' },
-    { ...fast, attempts: 3 },
-  );
-  await expect(stream.next()).rejects.toMatchObject({ code: 'UNREACHABLE' });
-});
-
 it('goes on with a fresh token when its own expires', async () => {
   const workspaceId = await createWorkspace(app, 'expires');
   const { id, lastEventCursor } = await workspaceBySlug('expires');

@@ -2,26 +2,24 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { readConfig } from '../../src/config.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const read = (file: string) => readFileSync(path.join(root, file), 'utf8');
-const rows = [...read('docs/configuration.md').matchAll(/^\| `([A-Z_]+)` \| ([^|]+) \|/gm)].map(([, name, value]) => ({ name, value }));
+const rows = [...read('docs/configuration.md').matchAll(/^\| `([A-Z_]+)` \| ([^|]+) \|/gm)].map(([, name = '', value = '']) => ({
+  name,
+  value,
+}));
 const settings = read('src/config.ts').match(/^const settings = z\.object\(\{$([\s\S]*?)^\}\);$/m)?.[1] ?? '';
 
 it('names every variable of config.ts, and no other', () => {
-  const known = [...settings.matchAll(/^ {2}([A-Z_]+):/gm)].map(([, name]) => name);
+  const known = [...settings.matchAll(/^ {2}([A-Z_]+):/gm)].map(([, name = '']) => name);
   expect(known.length).toBeGreaterThan(30);
   expect(rows.map(({ name }) => name).sort()).toEqual(known.sort());
 });
 
 it('states the defaults that config.ts has', () => {
-  const numbers = new Set(JSON.stringify(readConfig({ PACKHORSE_HOME: '/tmp' })).match(/\d+/g));
   for (const { name, value } of rows) {
-    const [, stated] = /^`(\d+)`/.exec(value ?? '') ?? [];
-    if (stated === undefined) continue;
-    expect(numbers, `${name}`).toContain(stated);
     const [, inCode] = new RegExp(`^  ${name}: whole\\(([\\d_]+)`, 'm').exec(settings) ?? [];
-    expect(inCode?.replaceAll('_', ''), `${name}`).toBe(stated);
+    if (inCode !== undefined) expect(value, name).toBe(`\`${inCode.replaceAll('_', '')}\``);
   }
 });

@@ -151,28 +151,129 @@ it('refuses start, pause, resume and another cancel while one is under way, and 
     });
   const cancelling = mutate(app, 'cancelDataRun', { dataRunId: id });
   await expect.poll(async () => (await extra(id)).cancelRequestedAt).not.toBeNull();
-  for (const mutation of ['pauseDataRun', 'cancelDataRun']) {
+  for (const mutation of ['startDataRun', 'pauseDataRun', 'resumeDataRun', 'cancelDataRun']) {
     expect(await mutate(app, mutation, { dataRunId: id }), mutation).toMatchObject({
       __typename: 'ConflictError',
       code: 'CANCEL_IN_PROGRESS',
       conflictingId: id,
     });
   }
-  for (const mutation of ['startDataRun', 'resumeDataRun']) {
-    expect((await mutate(app, mutation, { dataRunId: id })).__typename, mutation).not.toBe('DataRun');
-  }
   expect(await readRun(app, id)).toMatchObject({ allowedActions: [], whyNotRunning: [{ code: 'CANCEL_IN_PROGRESS' }] });
   agree({ is: 'none' });
   expect(await cancelling).toMatchObject({ state: 'CANCELLED' });
 });
 
-it('goes on with a cancel whose process died after the mark', async () => {
-  const id = await active(chain);
+/** The mark as a canceller leaves it that dies before it has asked; with the grant and the key that it left. */
+async function markAndDie(id: string, grant = true, key: string | null = null): Promise<void> {
+  const input = [uuidOf(id), 'why', false];
+  const once = { workspaceId: uuidOf(workspaceId), subject: 'cleo', mutation: 'cancelDataRun', key, input };
+  if (grant) {
+    await app.app.db.pool.query(
+      `INSERT INTO run_grant (id, run_id, workspace_id, purpose, subject, targets, expires_at) VALUES (gen_random_uuid(), $1, $2, 'CANCEL', 'cleo', '{scripted}', now() + interval '1 hour')`,
+      [uuidOf(id), uuidOf(workspaceId)],
+    );
+  }
   await app.app.db.pool.query(
-    `UPDATE data_run SET revision = revision + 1, cancel_requested_at = clock_timestamp() - interval '1 minute', cancel_requested_by = 'cleo', cancel_reason = 'why' WHERE id = $1`,
-    [uuidOf(id)],
+    `UPDATE data_run SET revision = revision + 1, cancel_requested_at = clock_timestamp() - interval '1 minute', cancel_requested_by = 'cleo', cancel_reason = 'why', cancel_key = $2 WHERE id = $1`,
+    [uuidOf(id), JSON.stringify(once)],
   );
+}
+
+it('goes on with a cancel whose process died after the mark, and keeps its result under its key', async () => {
+  const id = await active(chain);
+  await markAndDie(id, true, 'k-died');
   const run = await reach(app, id, 'CANCELLED');
   expect(run.steps).toMatchObject([{ state: 'CANCELLED' }, { state: 'SKIPPED' }]);
   expect((await eventsOf(app, id)).at(-1)).toMatchObject({ action: 'CANCEL', actor: 'cleo', reason: 'why', cause: 'CANCEL_RESUMED' });
+  const cleo = await app.token({ subject: 'cleo' });
+  expect(await mutate(app, 'cancelDataRun', { dataRunId: id, reason: 'why', idempotencyKey: 'k-died' }, cleo)).toMatchObject({
+    __typename: 'DataRun',
+    state: 'CANCELLED',
+  });
+});
+
+it('does not go on with a cancel whose grant is gone: the run goes on', async () => {
+  const id = await active([first]);
+  const asked = target.job('first').cancelAsked;
+  await markAndDie(id, false);
+  await expect.poll(async () => (await extra(id)).cancelRequestedAt).toBeNull();
+  expect(target.job('first').cancelAsked).toBe(asked);
+  target.end('first', 'succeeded');
+  await reach(app, id, 'SUCCEEDED');
+});
+
+it('leaves the grant that the run is driven under alone, also when a child refuses', async () => {
+  const id = await active(chain);
+  target.script.cancel = () => ({ is: 'forbidden', message: 'not yours' });
+  const bob = await app.token({ subject: 'bob' });
+  expect(await mutate(app, 'cancelDataRun', { dataRunId: id }, bob)).toMatchObject({ __typename: 'ForbiddenError' });
+  const { rows } = await app.app.db.pool.query(`SELECT purpose, subject FROM run_grant WHERE run_id = $1 AND ended_at IS NULL`, [
+    uuidOf(id),
+  ]);
+  expect(rows).toEqual([{ purpose: 'DRIVE', subject: 'ann' }]);
+  target.end('first', 'succeeded');
+  await expect.poll(async () => (await readRun(app, id)).steps[1].state).toBe('ACTIVE');
+  expect(target.submissions.at(-1)).toMatchObject({ subject: 'ann' });
+  target.script = {};
+  await mutate(app, 'cancelDataRun', { dataRunId: id });
+});
+
+it('keeps the duty although an older look found no such job', async () => {
+  const id = await registered(app, workspaceId, [first], { driving: 'ON_REQUEST' });
+  target.script.submit = () => ({ is: 'unknown', message: 'on its way' });
+  await mutate(app, 'startDataRun', { dataRunId: id });
+  let late: (answer: Answer) => void = () => {};
+  let looked = 0;
+  target.script.find = () => {
+    looked++;
+    return new Promise<Answer>((resolve) => {
+      late = resolve;
+    });
+  };
+  const advancing = mutate(app, 'advanceDataRun', { dataRunId: id });
+  await expect.poll(() => looked).toBe(1);
+  const bury = target.cancelByKey;
+  target.cancelByKey = async () => ({ is: 'unknown', message: 'unreachable' });
+  expect(await mutate(app, 'cancelDataRun', { dataRunId: id })).toMatchObject({ state: 'CANCELLED', steps: [{ state: 'CANCELLING' }] });
+  late({ is: 'none' });
+  await advancing;
+  expect((await readRun(app, id)).steps[0].state).toBe('CANCELLING');
+  target.cancelByKey = bury;
+  await expect.poll(async () => (await readRun(app, id)).steps[0].state).toBe('CANCELLED');
+});
+
+it('does not take a child that the cancel stopped for one that somebody else did', async () => {
+  const id = await registered(app, workspaceId, [first], { driving: 'ON_REQUEST' });
+  await mutate(app, 'startDataRun', { dataRunId: id });
+  let look: () => void = () => {};
+  target.script.read = (job) =>
+    new Promise<Answer>((resolve) => {
+      look = () => resolve({ is: 'job', report: { id: job.id, state: job.state, progress: { done: 0n, total: null, unit: 'rows' } } });
+    });
+  let agree: () => void = () => {};
+  target.script.cancel = (job) =>
+    new Promise<Answer>((resolve) => {
+      agree = () => resolve({ is: 'job', report: { id: job.id, state: 'cancelled', progress: { done: 0n, total: null, unit: 'rows' } } });
+      job.state = 'cancelled';
+    });
+  const advancing = mutate(app, 'advanceDataRun', { dataRunId: id });
+  await expect.poll(async () => look !== undefined && target.job('first') !== undefined).toBe(true);
+  const cancelling = mutate(app, 'cancelDataRun', { dataRunId: id });
+  await expect.poll(() => target.job('first').state).toBe('cancelled');
+  look();
+  await advancing;
+  agree();
+  expect(await cancelling).toMatchObject({ state: 'CANCELLED', steps: [{ state: 'CANCELLED', failure: null }] });
+});
+
+it('shows what a child last said to the cancel', async () => {
+  const id = await active([first]);
+  target.script.cancel = () => ({ is: 'unknown', message: '503' });
+  await mutate(app, 'cancelDataRun', { dataRunId: id });
+  const said = async () => (await extra(id)).steps[0].cancelAnswer;
+  expect(await said()).toBe('unreachable');
+  target.script.cancel = () => ({ is: 'forbidden', message: 'not yours' });
+  await expect.poll(said).toBe('refused');
+  target.script = {};
+  await expect.poll(said).toBe('confirmed');
 });

@@ -12,6 +12,7 @@ const step = (dataset: string, state: State, dependsOn: string[] = [], more: Par
   dependsOn,
   state,
   finallyBlocked: false,
+  submittedAt: null,
   settledAt: null,
   blockers: [],
   ...more,
@@ -40,7 +41,7 @@ it('spreads a final block along the dependencies, and succeeds by it', () => {
 
 it('waits with a blocked step for what can clear it, tries again after it, and else blocks it for good', () => {
   const [early, late] = [new Date(1_000), new Date(2_000)];
-  const blocked = (settledAt: Date) => step('a', 'BLOCKED', [], { settledAt, blockers: waitsFor('b') });
+  const blocked = (submittedAt: Date) => step('a', 'BLOCKED', [], { submittedAt, blockers: waitsFor('b') });
   expect(decide([blocked(early), step('b', 'ACTIVE')])).toMatchObject({ submit: [], finallyBlock: [], settle: null });
   expect(names(decide([blocked(early), step('b', 'SUCCEEDED', [], { settledAt: late })]).submit)).toEqual(['a']);
   expect(names(decide([blocked(late), step('b', 'SUCCEEDED', [], { settledAt: early })]).finallyBlock)).toEqual(['a']);
@@ -105,7 +106,7 @@ it('brings every package to an end, in order, each dataset once an attempt (2,00
         for (const submitted of decision.submit) {
           for (const name of submitted.dependsOn) expect(steps.find(({ dataset }) => dataset === name)?.state).toBe('SUCCEEDED');
           expect(['PENDING', 'BLOCKED']).toContain(submitted.state);
-          Object.assign(submitted, { state: 'ACTIVE', attempt: submitted.attempt + 1 });
+          Object.assign(submitted, { state: 'ACTIVE', attempt: submitted.attempt + 1, submittedAt: new Date(++clock) });
         }
         const active = steps.filter(({ state }) => state === 'ACTIVE');
         expect(active.length, 'nothing is at work and nothing was decided: stuck').toBeGreaterThan(0);

@@ -9,7 +9,10 @@ import { chain, eventsOf, registered, uuidOf } from '../support/states.ts';
 import { createWorkspace, mutate, reach, readRun } from '../support/story.ts';
 
 const target = scriptedTarget();
-const app = await startApp({ targets: (db) => [storeTarget(db), target], env: { PACKHORSE_CANCEL_DEADLINE_MS: '500' } });
+const app = await startApp({
+  targets: (db) => [storeTarget(db), target],
+  env: { PACKHORSE_CANCEL_DEADLINE_MS: '500', PACKHORSE_DEADLINE_MS: '2000' },
+});
 const workspaceId = await createWorkspace(app, 'driver');
 const [first, second] = [chain[0]!, chain[1]!];
 const independent = [first, { ...first, name: 'other' }];
@@ -210,13 +213,13 @@ it('lets one pass through at a time, takes over from a dead one, and lets its zo
   };
   target.script.submit = slow;
   const driver = { ...app.app.runs.driver, settings: { leaseMs: 60_000, deadlineMs: 60_000 } };
-  const authority = { subject: 'ann', mayDrive: () => true };
+  const authorise = async () => ({ subject: 'ann', mayDrive: () => true });
   await app.app.db.pool.query(`UPDATE data_run SET state = 'RUNNING', started_at = now() WHERE id = $1`, [uuidOf(id)]);
-  const zombie = pass(driver, uuidOf(id), authority, { actor: 'zombie' });
+  const zombie = pass(driver, uuidOf(id), { authorise, by: { actor: 'zombie' } });
   await expect.poll(() => calls).toBe(1);
-  expect(await pass(driver, uuidOf(id), authority, { actor: 'early' })).toBe(false);
+  expect(await pass(driver, uuidOf(id), { authorise, by: { actor: 'early' } })).toBe(false);
   await app.app.db.pool.query(`UPDATE data_run SET lease_until = clock_timestamp() WHERE id = $1`, [uuidOf(id)]);
-  expect(await pass(driver, uuidOf(id), authority, { actor: 'heir' })).toBe(true);
+  expect(await pass(driver, uuidOf(id), { authorise, by: { actor: 'heir' } })).toBe(true);
   expect((await stepOf(id, 'first')).state).toBe('ACTIVE');
   target.end('first', 'succeeded');
   const before = await eventsOf(app, id);
@@ -225,5 +228,145 @@ it('lets one pass through at a time, takes over from a dead one, and lets its zo
   expect(await eventsOf(app, id)).toEqual(before);
   expect(jobsOf(id)).toHaveLength(1);
   expect(second.name).toBe('second');
+  await mutate(app, 'cancelDataRun', { dataRunId: id });
+});
+
+it('fails nothing by a refused look-up: only the answer to a submission ends a step', async () => {
+  const id = await registered(app, workspaceId, [first], { driving: 'ON_REQUEST' });
+  target.script.submit = (_submission, take) => {
+    take();
+    return { is: 'unknown', message: 'reset' };
+  };
+  target.script.find = () => ({ is: 'forbidden', message: 'credentials are being changed' });
+  await mutate(app, 'startDataRun', { dataRunId: id });
+  await mutate(app, 'advanceDataRun', { dataRunId: id });
+  expect((await stepOf(id, 'first')).state).toBe('SUBMITTING');
+  target.script = {};
+  await mutate(app, 'advanceDataRun', { dataRunId: id });
+  expect((await stepOf(id, 'first')).state).toBe('ACTIVE');
+  await mutate(app, 'cancelDataRun', { dataRunId: id });
+});
+
+it('tries a blocked dataset again although one pass learnt of the block and of what clears it', async () => {
+  const id = await registered(app, workspaceId, [{ ...first, name: 'other' }, first], { driving: 'ON_REQUEST' });
+  await mutate(app, 'startDataRun', { dataRunId: id });
+  target.end('other', 'succeeded');
+  target.end('first', 'blocked', {
+    blockers: [{ code: 'MISSING_REFERENCE', dataset: 'first', message: 'm', count: 1, sampleKeys: [], clearedBy: ['other'] }],
+  });
+  expect((await mutate(app, 'advanceDataRun', { dataRunId: id })).state).toBe('RUNNING');
+  expect(await stepOf(id, 'first')).toMatchObject({ state: 'ACTIVE', attempt: 2 });
+  await mutate(app, 'cancelDataRun', { dataRunId: id });
+});
+
+it('submits nothing more in a pass once its authority has ended', async () => {
+  const many = Array.from({ length: 4 }, (_, index) => ({
+    ...first,
+    name: `d${index}`,
+    ...(index === 0 ? {} : { 'packhorse:dependsOn': [`d${index - 1}`] }),
+  }));
+  const id = await registered(app, workspaceId, many);
+  target.begins = 'succeeded';
+  target.script.submit = async (_submission, take): Promise<Answer> => {
+    await app.app.db.pool.query(`UPDATE run_grant SET ended_at = clock_timestamp() WHERE run_id = $1`, [uuidOf(id)]);
+    return { is: 'job', report: take() };
+  };
+  await mutate(app, 'startDataRun', { dataRunId: id });
+  await expect.poll(async () => (await readRun(app, id)).whyNotRunning).toEqual([{ code: 'AUTHORITY_LAPSED', subject: 'd1' }]);
+  expect(jobsOf(id)).toHaveLength(1);
+  await mutate(app, 'cancelDataRun', { dataRunId: id });
+});
+
+it.each<[string, object]>([
+  ['has an id that cannot be stored', { id: 'a\0b' }],
+  ['has a state that there is not', { state: 'sleeping' }],
+  ['counts below nothing', { progress: { done: -1n, total: null, unit: 'rows' } }],
+  ['is another job’s', { id: 'job-of-somebody-else' }],
+])('holds nothing else up by an answer that %s', async (_what, wrong) => {
+  const id = await active(independent);
+  target.script.read = (job) =>
+    job.dataset === 'first'
+      ? ({ is: 'job', report: { id: job.id, state: 'running', progress: { done: 0n, total: null, unit: 'rows' }, ...wrong } } as Answer)
+      : null;
+  target.end('other', 'succeeded');
+  await expect.poll(async () => (await stepOf(id, 'other')).state).toBe('SUCCEEDED');
+  expect((await stepOf(id, 'first')).state).toBe('ACTIVE');
+  target.script = {};
+  target.end('first', 'succeeded');
+  await reach(app, id, 'SUCCEEDED');
+});
+
+it('gives a child up that the target has not known for a minute, and none that it knows again', async () => {
+  const id = await active([first]);
+  target.script.read = () => ({ is: 'none' });
+  const missing = async () =>
+    (await app.app.db.pool.query(`SELECT missing_since FROM data_run_step WHERE run_id = $1`, [uuidOf(id)])).rows[0].missing_since;
+  await expect.poll(missing).not.toBeNull();
+  target.script = {};
+  await expect.poll(missing).toBeNull();
+  target.script.read = () => ({ is: 'none' });
+  await expect.poll(missing).not.toBeNull();
+  expect((await readRun(app, id)).state).toBe('RUNNING');
+  await app.app.db.pool.query(`UPDATE data_run_step SET missing_since = clock_timestamp() - interval '61 seconds' WHERE run_id = $1`, [
+    uuidOf(id),
+  ]);
+  const run = await reach(app, id, 'FAILED');
+  expect(run.steps[0].failure.code).toBe('CHILD_LOST');
+});
+
+it('lets go of a child that the target does not know under a run that has ended', async () => {
+  const id = await active(independent);
+  target.script.read = (job) => (job.dataset === 'other' ? { is: 'none' } : null);
+  target.script.cancel = (job) => (job.dataset === 'other' ? { is: 'none' } : null);
+  target.end('first', 'failed');
+  await reach(app, id, 'FAILED');
+  await expect.poll(async () => (await stepOf(id, 'other')).state).toBe('CANCELLED');
+  expect((await readRun(app, id)).activeChildren).toBe(0);
+});
+
+it('repeats a submission in the name that it was first made in', async () => {
+  const id = await registered(app, workspaceId, [first], { driving: 'ON_REQUEST' });
+  target.script.submit = () => ({ is: 'unknown', message: 'reset' });
+  await mutate(app, 'startDataRun', { dataRunId: id }, await app.token({ subject: 'ann' }));
+  await mutate(app, 'advanceDataRun', { dataRunId: id }, await app.token({ subject: 'bob' }));
+  const sent = target.submissions.filter(({ runId }) => runId === uuidOf(id));
+  expect(sent).toHaveLength(2);
+  expect(sent[1]).toEqual(sent[0]);
+  await mutate(app, 'cancelDataRun', { dataRunId: id });
+});
+
+it('records late ends as late results, whatever they are, and leaves nothing open', async () => {
+  for (const end of ['blocked', 'cancelled', 'failed'] as const) {
+    const id = await active(independent);
+    target.end('first', 'failed');
+    await reach(app, id, 'FAILED');
+    target.end('other', end);
+    await expect.poll(async () => (await eventsOf(app, id)).at(-1)?.action).toBe('LATE_RESULT');
+    const { rows } = await app.app.db.pool.query(`SELECT open_steps, open_targets, state FROM data_run WHERE id = $1`, [uuidOf(id)]);
+    expect(rows).toEqual([{ open_steps: 0, open_targets: [], state: 'FAILED' }]);
+  }
+});
+
+it('answers within its deadline, and leaves the rest to the next pass', async () => {
+  const many = Array.from({ length: 8 }, (_, index) => ({
+    ...first,
+    name: `d${index}`,
+    ...(index === 0 ? {} : { 'packhorse:dependsOn': [`d${index - 1}`] }),
+  }));
+  const id = await registered(app, workspaceId, many, { driving: 'ON_REQUEST' });
+  target.begins = 'succeeded';
+  await app.app.db.pool.query(`UPDATE data_run SET state = 'RUNNING', started_at = now() WHERE id = $1`, [uuidOf(id)]);
+  const authorise = async () => ({ subject: 'ann', mayDrive: () => true });
+  expect(await pass(app.app.runs.driver, uuidOf(id), { authorise, by: { actor: 'ann' }, until: Date.now() - 1 })).toBe(true);
+  expect(jobsOf(id)).toHaveLength(0);
+  expect((await mutate(app, 'advanceDataRun', { dataRunId: id })).state).toBe('SUCCEEDED');
+});
+
+it('says that it is busy where no pass could be had', async () => {
+  const id = await registered(app, workspaceId, [first], { driving: 'ON_REQUEST' });
+  await mutate(app, 'startDataRun', { dataRunId: id });
+  await app.app.db.pool.query(`UPDATE data_run SET lease_until = clock_timestamp() + interval '1 hour' WHERE id = $1`, [uuidOf(id)]);
+  const { errors } = await app.graphql('mutation ($id: ID!) { advanceDataRun(input: { dataRunId: $id }) { __typename } }', { id });
+  expect(errors.map(({ extensions }) => extensions?.code)).toEqual(['BUSY']);
   await mutate(app, 'cancelDataRun', { dataRunId: id });
 });

@@ -155,8 +155,8 @@ it('submits nothing after a pause was answered, in 30 rounds with two drivers bu
     const id = await registered(app, workspaceId, many);
     target.begins = 'succeeded';
     await mutate(app, 'startDataRun', { dataRunId: id });
-    const authority = { subject: 'ann', mayDrive: () => true };
-    const driving = times(4).map(() => pass(app.app.runs.driver, uuidOf(id), authority, { actor: 'ann' }));
+    const authorise = async () => ({ subject: 'ann', mayDrive: () => true });
+    const driving = times(4).map(() => pass(app.app.runs.driver, uuidOf(id), { authorise, by: { actor: 'ann' } }));
     const paused = await mutate(app, 'pauseDataRun', { dataRunId: id });
     await Promise.all(driving);
     target.begins = 'running';

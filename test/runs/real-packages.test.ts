@@ -29,7 +29,13 @@ describe.skipIf(!existsSync(shared('data')))('packages that people publish', asy
   }
 
   const account = (numbers: Record<string, number>) => ({
-    ...{ source: '0', loaded: '0', updated: '0', unchanged: '0', rejected: '0', blocked: '0', unprocessed: '0' },
+    source: '0',
+    loaded: '0',
+    updated: '0',
+    unchanged: '0',
+    rejected: '0',
+    blocked: '0',
+    unprocessed: '0',
     ...Object.fromEntries(Object.entries(numbers).map(([name, count]) => [name, String(count)])),
   });
 
@@ -96,14 +102,18 @@ describe.skipIf(!existsSync(shared('data')))('packages that people publish', asy
     workspaces.set(name, workspaceId);
     const zip = await buffer(await packFolder(data(name)));
     const first = await load(workspaceId, zip);
-    expect(first).toEqual(Object.fromEntries(Object.entries(counts).map(([dataset, count]) => [dataset, account({ source: count, loaded: count })])));
+    expect(first).toEqual(
+      Object.fromEntries(Object.entries(counts).map(([dataset, count]) => [dataset, account({ source: count, loaded: count })])),
+    );
     expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBe(total);
     const datasets = await storedDatasets(pool, workspaceId);
     expect(Object.fromEntries([...datasets].map(([dataset, { rowCount }]) => [dataset, rowCount]))).toEqual(counts);
     expect(await versions(datasets)).toBe(total);
 
     const second = await load(workspaceId, zip);
-    expect(second).toEqual(Object.fromEntries(Object.entries(counts).map(([dataset, count]) => [dataset, account({ source: count, unchanged: count })])));
+    expect(second).toEqual(
+      Object.fromEntries(Object.entries(counts).map(([dataset, count]) => [dataset, account({ source: count, unchanged: count })])),
+    );
     expect(await versions(datasets)).toBe(total);
   });
 
@@ -151,17 +161,22 @@ describe.skipIf(!existsSync(shared('data')))('packages that people publish', asy
     it('etn-2014-demer, detections: keys, instants and coordinates of all 235,809 rows', async () => {
       const fields = ['detection_id', 'date_time', 'receiver_id', 'tag_serial_number', 'deploy_latitude', 'deploy_longitude'];
       const ofFile: string[] = [];
-      const parser = createReadStream(data('etn-2014-demer', 'detections.csv.gz')).pipe(createGunzip()).pipe(csvStream({ columns: true, bom: true }));
-      for await (const record of parser as AsyncIterable<Record<string, string>>) ofFile.push(fields.map((field) => record[field]).join('|'));
+      const parser = createReadStream(data('etn-2014-demer', 'detections.csv.gz'))
+        .pipe(createGunzip())
+        .pipe(csvStream({ columns: true, bom: true }));
+      for await (const record of parser as AsyncIterable<Record<string, string>>)
+        ofFile.push(fields.map((field) => record[field]).join('|'));
       const table = await stored('etn-2014-demer', 'detections');
-      const columns = fields.map((field) => table.columns.filter(({ name }) => name === field)).flat();
+      const columns = fields.flatMap((field) => table.columns.filter(({ name }) => name === field));
       const ofTable = (await liveRows(pool, { ...table, columns })).map((cells) => cells.map((cell) => cell ?? '').join('|'));
       expect(contentOf(ofTable)).toEqual(contentOf(ofFile));
     });
 
     it('chinook, names, money and instants of its JSON', async () => {
       const table = await stored('chinook', 'invoiceline');
-      const lines = readFileSync(data('chinook', 'data', 'InvoiceLine.ndjson'), 'utf8').trim().split('\n');
+      const lines = readFileSync(data('chinook', 'data', 'InvoiceLine.ndjson'), 'utf8')
+        .trim()
+        .split('\n');
       // No value of these files is beyond what JSON.parse reads exactly, except a decimal’s scale.
       const expected = lines.map((line) => Object.values(JSON.parse(line)).map(String));
       const numbers = (rows: (string | null)[][]) => rows.map((row) => row.map((cell) => String(Number(cell))));
@@ -175,7 +190,9 @@ describe.skipIf(!existsSync(shared('data')))('packages that people publish', asy
       const packageId = await stage(app, workspaceId, await zipFolder(data(name)));
       const answer = await mutate(app, 'registerDataRun', { workspaceId, packageId });
       expect(answer).toMatchObject({ __typename: 'InvalidPackageError', code: 'INVALID_PACKAGE' });
-      const { rows } = await pool.query('SELECT FROM data_run r JOIN workspace w ON w.id = r.workspace_id WHERE w.slug = $1', [`refused-${name}`]);
+      const { rows } = await pool.query('SELECT FROM data_run r JOIN workspace w ON w.id = r.workspace_id WHERE w.slug = $1', [
+        `refused-${name}`,
+      ]);
       expect(rows).toEqual([]);
       return answer.problems;
     }
@@ -188,7 +205,9 @@ describe.skipIf(!existsSync(shared('data')))('packages that people publish', asy
     it('covid-19-incomplete: five files are not there', async () => {
       const found = await problems('covid-19-incomplete');
       const stated = JSON.parse(readFileSync(data('covid-19-incomplete', 'datapackage.json'), 'utf8')).resources as { path: string }[];
-      const missing = stated.flatMap(({ path: file }, at) => (existsSync(data('covid-19-incomplete', file)) ? [] : [`FILE_MISSING /resources/${at}/path`]));
+      const missing = stated.flatMap(({ path: file }, at) =>
+        existsSync(data('covid-19-incomplete', file)) ? [] : [`FILE_MISSING /resources/${at}/path`],
+      );
       expect(missing).toHaveLength(5);
       expect(codes(found).filter((code) => code.startsWith('FILE_MISSING'))).toEqual(missing.sort());
       expect(found.filter(({ code }) => code === 'INVALID_SCHEMA').map(({ pointer }) => pointer)).toEqual([

@@ -205,6 +205,9 @@ describe('bodies that are too large', () => {
     const ten = 10 * 1024 * 1024;
     const stated = await post(Buffer.alloc(ten, ' '));
     expect([stated.status, codesOf(stated.text)]).toEqual([413, ['REQUEST_TOO_LARGE']]);
+    // Before a byte of it has come.
+    const head = `POST /graphql HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${ten}\r\n\r\n`;
+    expect(await bytes(port, head)).toMatch(/^HTTP\/1.1 413 /);
     const before = process.memoryUsage().rss;
     let written = 0;
     const chunked = await send(endpoint, { method: 'POST', headers: json(token) }, async (write) => {

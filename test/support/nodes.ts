@@ -30,8 +30,12 @@ export interface Node {
 }
 
 export interface Nodes {
-  start(env?: Record<string, string>): Node;
+  /** `command`: what Node runs in place of the sources. */
+  start(env?: Record<string, string>, command?: readonly string[]): Node;
 }
+
+const root = path.resolve(import.meta.dirname, '../..');
+const sources = ['--import', 'tsx', path.join(import.meta.dirname, 'serve.ts')];
 
 /** Fast leases and polls, so that recovery shows within a test. */
 const fast = { PACKHORSE_LEASE_MS: '1500', PACKHORSE_HEARTBEAT_MS: '500', PACKHORSE_POLL_MS: '200', PACKHORSE_CANCEL_DEADLINE_MS: '2000' };
@@ -48,7 +52,7 @@ export function nodesOn(databaseUrl: string): Nodes {
     rmSync(home, { recursive: true, force: true });
   });
   return {
-    start(env = {}) {
+    start(env = {}, command = sources) {
       const all = {
         ...fast,
         DATABASE_URL: databaseUrl,
@@ -58,8 +62,9 @@ export function nodesOn(databaseUrl: string): Nodes {
         PORT: '0',
         ...env,
       };
-      const child = spawn(process.execPath, ['--import', 'tsx', path.join(import.meta.dirname, 'serve.ts'), 'serve', '--json'], {
+      const child = spawn(process.execPath, [...command, 'serve', '--json'], {
         env: { PATH: process.env['PATH'], TMPDIR: tmpdir(), ...all },
+        cwd: root,
         stdio: ['pipe', 'pipe', 'pipe'],
       });
       started.push(child);
@@ -85,7 +90,7 @@ function nodeOf(child: ChildProcess, env: Record<string, string>): Node {
       ({ url } = JSON.parse(line.toString()));
       resolve();
     });
-    void exited.then(({ code, signal }) => reject(new Error(`the node ended by ${signal ?? code} before it listened: ${log}`)));
+    exited.then(({ code, signal }) => reject(new Error(`the node ended by ${signal ?? code} before it listened: ${log}`)), reject);
   });
   ready.catch(() => {}); // killed while it starts, which a campaign does on purpose
   const { jwt } = readConfig(env);

@@ -19,6 +19,7 @@ export interface ScriptedTarget extends Target {
   script: {
     submit?: (submission: Submission, take: () => ChildReport) => Answer | Promise<Answer> | null;
     read?: (job: ScriptedJob) => Answer | Promise<Answer> | null;
+    find?: (key: string) => Answer | Promise<Answer> | null;
     cancel?: (job: ScriptedJob) => Answer | Promise<Answer> | null;
   };
   /** How a new job begins, and what it is once asked to stop. */
@@ -88,7 +89,7 @@ export function scriptedTarget(name = 'scripted'): ScriptedTarget {
       const scripted = job === undefined ? null : await target.script.read?.(job);
       return scripted ?? answer(job);
     },
-    find: async (key) => answer(jobs.find((job) => job.key === key)),
+    find: async (key) => (await target.script.find?.(key)) ?? answer(jobs.find((job) => job.key === key)),
     cancel: (id) => stop(jobs.find((job) => job.id === id)),
     async cancelByKey(key) {
       buried.add(key);

@@ -14,6 +14,9 @@ ALTER TABLE data_run
 ALTER TABLE export_execution
   ADD CONSTRAINT export_execution_settled_check CHECK ((state IN ('SUCCEEDED', 'FAILED', 'CANCELLED')) = (settled_at IS NOT NULL));
 
+ALTER TABLE run_grant
+  ADD CONSTRAINT run_grant_purpose_check CHECK (purpose IN ('DRIVE', 'CANCEL'));
+
 ALTER TABLE store_job
   ADD CONSTRAINT store_job_state_check CHECK (state IN ('queued', 'running', 'succeeded', 'failed', 'blocked', 'cancelled'));
 

@@ -58,14 +58,17 @@ export async function runStoreJob(loader: StoreLoader, jobId: string, stop: Abor
     );
     db.announce(`progress:${claim.runId}`);
   };
-  let ticking: Promise<void> | null = null;
+  let ticking = Promise.resolve();
+  let isTicking = false;
   const timer = setInterval(
     () => {
+      if (isTicking) return;
+      isTicking = true;
       // A tick that fails is made up by the next; none for a whole lease loses the job to another process.
-      ticking ??= tick()
+      ticking = tick()
         .catch(() => {})
         .finally(() => {
-          ticking = null;
+          isTicking = false;
         });
     },
     Math.min(tickMs, loader.heartbeatMs),

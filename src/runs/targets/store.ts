@@ -47,11 +47,11 @@ export function storeTarget(db: Db): Target {
     },
     read: async (id) => answer(await byId(id)),
     find: async (key) => answer(await byKey(key)),
-    async cancel(id) {
+    async cancel(id: string) {
       await askToStop(db, id);
       return answer(await byId(id));
     },
-    async cancelByKey(key) {
+    async cancelByKey(key: string) {
       // The tombstone: a later submission with this key finds a cancelled job and starts nothing.
       await db.prisma.$executeRaw`
         INSERT INTO store_job (id, idempotency_key, state, settled_at) VALUES (${uuidv7()}::uuid, ${key}, 'cancelled', clock_timestamp())

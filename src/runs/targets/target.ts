@@ -1,4 +1,5 @@
 // The job-target contract: what carries out a step. The built-in loader and remote services stand behind the same five calls.
+import { z } from 'zod';
 import type { Failure } from '../../errors.ts';
 import type { DatasetPlan } from '../../packages/plan.ts';
 import type { Blocker, RowAccount, RowErrors } from '../../records/outcome.ts';
@@ -42,30 +43,92 @@ export type Answer =
   | { readonly is: 'refused'; readonly failure: Failure }
   | { readonly is: 'unknown'; readonly message: string };
 
+/** In whose name a call is made. */
+export interface Caller {
+  readonly subject: string;
+}
+
 export interface Target {
   readonly name: string;
   submit(submission: Submission, signal: AbortSignal): Promise<Answer>;
-  read(jobId: string, signal: AbortSignal): Promise<Answer>;
-  find(key: string, signal: AbortSignal): Promise<Answer>;
+  read(jobId: string, caller: Caller, signal: AbortSignal): Promise<Answer>;
+  find(key: string, caller: Caller, signal: AbortSignal): Promise<Answer>;
   /** Asks the job to stop. A `job` answer says how it stands now; `none`: there is nothing to stop. */
-  cancel(jobId: string, signal: AbortSignal): Promise<Answer>;
+  cancel(jobId: string, caller: Caller, signal: AbortSignal): Promise<Answer>;
   /** The same by key, and a tombstone: a later submission with the key is answered with a cancelled job. */
-  cancelByKey(key: string, signal: AbortSignal): Promise<Answer>;
+  cancelByKey(key: string, caller: Caller, signal: AbortSignal): Promise<Answer>;
 }
 
 export type Targets = ReadonlyMap<string, Target>;
 
-/** A call that fails in any way, or outlasts the deadline, is an answer too: unknown. */
+/** A call that fails in any way, or outlasts the deadline, is an answer too: unknown. So is one that no target may give. */
 export async function ask(call: (signal: AbortSignal) => Promise<Answer>, deadlineMs: number): Promise<Answer> {
   const signal = AbortSignal.timeout(deadlineMs);
   try {
-    return await Promise.race([
+    const answer = await Promise.race([
       call(signal),
       new Promise<Answer>((resolve) => {
         signal.addEventListener('abort', () => resolve({ is: 'unknown', message: `no answer within ${deadlineMs} ms` }), { once: true });
       }),
     ]);
+    const fault = faultOf(answer);
+    return fault === null ? answer : { is: 'unknown', message: `the target broke the contract: ${fault}` };
   } catch (error) {
     return { is: 'unknown', message: error instanceof Error ? error.message : String(error) };
   }
+}
+
+const text = (max: number) =>
+  z
+    .string()
+    .max(max)
+    .refine((value) => !value.includes('\0') && value.isWellFormed(), 'text that can be stored');
+const count = z.union([
+  z.int().min(0),
+  z
+    .bigint()
+    .min(0n)
+    .max(2n ** 63n - 1n),
+]);
+const failure = z.object({ code: text(100), origin: text(100), phase: text(100), retryable: z.boolean(), summary: text(10_000) });
+const report = z.object({
+  id: text(500).min(1),
+  state: z.enum(['queued', 'running', 'succeeded', 'failed', 'blocked', 'cancelled']),
+  progress: z.object({ done: count, total: count.nullable(), unit: text(50) }),
+  rows: z
+    .object({ source: count, loaded: count, updated: count, unchanged: count, rejected: count, blocked: count, unprocessed: count })
+    .optional(),
+  blockers: z
+    .array(
+      z.object({
+        code: text(100),
+        dataset: text(500),
+        message: text(10_000),
+        count,
+        sampleKeys: z.array(text(10_000)).max(100),
+        clearedBy: z.array(text(500)).max(5_000),
+      }),
+    )
+    .max(5_000)
+    .optional(),
+  failure: failure.optional(),
+  errors: z
+    .object({
+      count,
+      first: z.array(z.object({ row: count, field: text(1_000).nullable(), code: text(100), message: text(10_000) })).max(1_000),
+    })
+    .optional(),
+});
+const answerForm = z.discriminatedUnion('is', [
+  z.object({ is: z.literal('job'), report }),
+  z.object({ is: z.literal('none') }),
+  z.object({ is: z.literal('forbidden'), message: text(10_000) }),
+  z.object({ is: z.literal('refused'), failure }),
+  z.object({ is: z.literal('unknown'), message: z.string() }),
+]);
+
+/** One answer that cannot be stored must not hold up the whole run, so every answer is looked at here, once. */
+function faultOf(answer: Answer): string | null {
+  const parsed = answerForm.safeParse(answer);
+  return parsed.success ? null : `${parsed.error.issues[0]?.path.join('.')}: ${parsed.error.issues[0]?.message}`;
 }
