@@ -6,18 +6,35 @@ import { type LogScope, readAfter } from './log.ts';
 
 const pageSize = 100;
 
+/** What ends a stream besides its reader: the server's stop, a connection that is gone, a token that has expired. */
+export interface StreamEnds {
+  readonly signals: readonly AbortSignal[];
+  /** null: somebody else sees to it. */
+  readonly expiresAt: Date | null;
+}
+
+const longestTimer = 2 ** 31 - 1; // a longer one fires at once
+
 /**
  * A stream that ends at once when its reader leaves. A generator alone would not: its return() waits for the step it is in, which may be
- * waiting for an event that never comes.
+ * waiting for an event that never comes. Listeners and timer are by hand: Node 20 holds what AbortSignal.any was made from so weakly that
+ * a timeout among it is collected and never fires, and what it made so strongly that each request stays with a signal that outlives it.
  */
-export function cancellable<T>(parent: AbortSignal, make: (signal: AbortSignal) => AsyncGenerator<T>): AsyncIterableIterator<T> {
+export function cancellable<T>(
+  { signals, expiresAt }: StreamEnds,
+  make: (signal: AbortSignal) => AsyncGenerator<T>,
+): AsyncIterableIterator<T> {
   const own = new AbortController();
   const abort = () => own.abort();
-  // By hand: AbortSignal.any keeps each result reachable from a parent that outlives it.
-  if (parent.aborted) own.abort();
-  parent.addEventListener('abort', abort);
+  if (signals.some((signal) => signal.aborted)) own.abort();
+  for (const signal of signals) signal.addEventListener('abort', abort);
+  const remaining = expiresAt === null ? longestTimer : Math.max(0, expiresAt.getTime() - Date.now());
+  const expiry = expiresAt === null ? undefined : setTimeout(abort, Math.min(remaining, longestTimer));
   const source = make(own.signal);
-  const over = () => parent.removeEventListener('abort', abort);
+  const over = () => {
+    clearTimeout(expiry);
+    for (const signal of signals) signal.removeEventListener('abort', abort);
+  };
   return {
     [Symbol.asyncIterator]() {
       return this;

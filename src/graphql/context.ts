@@ -2,6 +2,7 @@
 import { GraphQLError } from 'graphql';
 import type { Viewer } from '../auth/viewer.ts';
 import type { Db } from '../db.ts';
+import type { StreamEnds } from '../events/follow.ts';
 import type { Bell } from '../events/listen.ts';
 import type { Packages } from '../packages/operations.ts';
 import type { Runs } from '../runs/operations.ts';
@@ -17,8 +18,8 @@ export interface Context extends App {
   /** null: no token was sent. Only introspection is answered then. */
   readonly viewer: Viewer | null;
   readonly requestId: string;
-  /** Aborts when the client is gone, or its token has expired: streams end with it. */
-  readonly signal: AbortSignal;
+  /** What ends a stream that this operation opens. Asked for by streams alone: a request's signal costs something to make. */
+  readonly ends: () => StreamEnds;
 }
 
 export function unauthenticated(message = 'A valid access token is needed: Authorization: Bearer <token>.'): GraphQLError {

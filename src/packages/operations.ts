@@ -97,7 +97,7 @@ export async function receivePackage(packages: Packages, id: string, body: Reada
     const digest = `sha256:${hash.digest('hex')}`;
     const won = await db.prisma.$executeRaw`
       UPDATE data_package SET storage_key = ${key}, kind = ${kind}, bytes = ${bytes}, digest = ${digest}, uploaded_at = clock_timestamp()
-      WHERE id = ${id}::uuid AND storage_key IS NULL`;
+      WHERE id = ${id}::uuid AND storage_key IS NULL AND discarded_at IS NULL`;
     kept = won === 1;
     if (!kept) await sameUpload(db, id, digest);
     return { digest, bytes };

@@ -115,7 +115,7 @@ builder.subscriptionFields((t) => ({
       const run = await visibleRun(context, viewerOf(context), idIn('DataRun', id));
       const from = await startingPoint(context, run.workspaceId, after);
       const scope = { workspaceId: run.workspaceId, dataRunId: run.id };
-      return cancellable(context.signal, (signal) => follow(context.db, context.bell, scope, from, signal));
+      return cancellable(context.ends(), (signal) => follow(context.db, context.bell, scope, from, signal));
     },
     resolve: (event) => event,
   }),
@@ -130,7 +130,7 @@ builder.subscriptionFields((t) => ({
       const found = await seeWorkspace(context.db, viewerOf(context), idIn('Workspace', workspace));
       if (found === null) throw new NotFoundError('workspace');
       const from = await startingPoint(context, found.id, after);
-      return cancellable(context.signal, (signal) => follow(context.db, context.bell, { workspaceId: found.id }, from, signal));
+      return cancellable(context.ends(), (signal) => follow(context.db, context.bell, { workspaceId: found.id }, from, signal));
     },
     resolve: (event) => event,
   }),
@@ -140,7 +140,7 @@ builder.subscriptionFields((t) => ({
     args: { id: t.arg.id({ required: true, description: 'The run’s global id.' }) },
     subscribe: async (_root, { id }, context) => {
       const run = await visibleRun(context, viewerOf(context), idIn('DataRun', id));
-      return cancellable(context.signal, (signal) => followProgress(context, run, signal));
+      return cancellable(context.ends(), (signal) => followProgress(context, run, signal));
     },
     resolve: (progress) => progress,
   }),

@@ -1,5 +1,6 @@
 // One server: GraphQL over HTTP, its sockets, uploads and health. Stops in the order in which nothing is cut off that could end by itself.
 import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { renderGraphiQL } from '@graphql-yoga/render-graphiql';
 import { GraphQLError } from 'graphql';
@@ -11,7 +12,7 @@ import { publicError } from '../graphql/errors.ts';
 import type { Log } from '../log.ts';
 import { documentLimits } from './limits.ts';
 import { schema } from './schema.ts';
-import { attachSockets } from './sockets.ts';
+import { attachSockets, type SocketContext } from './sockets.ts';
 import { handleUpload, isUpload } from './uploads.ts';
 
 export interface HttpOptions {
@@ -37,17 +38,14 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-/** Given by sockets, whose token comes with the connection; absent over HTTP, where it comes with the request. */
-export interface SocketContext {
-  readonly viewer?: Viewer | null;
-  readonly signal?: AbortSignal;
-}
-
 const endpoint = '/graphql';
+const bodyMs = 30_000;
+const idleMs = 60_000;
 
 export async function serve(options: HttpOptions): Promise<RunningServer> {
   const { app, limits, log, tokens } = options;
   const closing = new AbortController();
+  setMaxListeners(0, closing.signal); // each stream has one
   const yoga = createYoga<SocketContext, Context>({
     schema,
     graphqlEndpoint: endpoint,
@@ -63,9 +61,16 @@ export async function serve(options: HttpOptions): Promise<RunningServer> {
     maskedErrors: { maskError: (error) => masked(error, log) },
     context: async (initial: YogaInitialContext & SocketContext): Promise<Context> => {
       const requestId = randomUUID();
-      if (initial.viewer !== undefined) return { ...app, viewer: initial.viewer, requestId, signal: initial.signal ?? closing.signal };
-      const viewer = await viewerOfHeader(tokens, initial.request.headers.get('authorization'));
-      return { ...app, viewer, requestId, signal: streamSignal(closing.signal, initial.request.signal, viewer) };
+      const { viewer: ofSocket, signal: socket, request } = initial;
+      if (ofSocket !== undefined)
+        return { ...app, viewer: ofSocket, requestId, ends: () => ({ signals: [socket ?? closing.signal], expiresAt: null }) };
+      const viewer = await viewerOfHeader(tokens, request.headers.get('authorization'));
+      return {
+        ...app,
+        viewer,
+        requestId,
+        ends: () => ({ signals: [closing.signal, request.signal], expiresAt: viewer?.expiresAt ?? null }),
+      };
     },
   });
   // A page and nothing else: as an endpoint it would answer operations that no limit and no token guards.
@@ -86,7 +91,11 @@ export async function serve(options: HttpOptions): Promise<RunningServer> {
       await yoga(request, response);
       return;
     }
-    if (isUpload(url.pathname)) return handleUpload(app.packages, url, request, response, log);
+    if (isUpload(url.pathname)) {
+      request.setTimeout(idleMs, () => request.destroy());
+      request.once('end', () => request.setTimeout(0)); // judging what has arrived is not the sender's idling
+      return handleUpload(app.packages, url, request, response, log);
+    }
     if (request.method !== 'GET' && request.method !== 'HEAD') return void response.writeHead(405).end();
     if (url.pathname === '/graphiql') return void response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(graphiql);
     if (url.pathname === '/healthz') return plain(response, 200, 'ok');
@@ -97,7 +106,18 @@ export async function serve(options: HttpOptions): Promise<RunningServer> {
     if (url.pathname === '/') return void response.writeHead(302, { location: '/graphiql' }).end();
     plain(response, 404, 'not found');
   };
-  const sockets = attachSockets(server, { path: endpoint, yoga, tokens, closing: closing.signal, limits, log });
+  // Node's own limit of five minutes a request would cut off the upload of a large package. Each way in has a limit of its own instead.
+  server.requestTimeout = 0;
+  server.headersTimeout = 30_000;
+  const sockets = attachSockets(server, {
+    path: endpoint,
+    yoga,
+    tokens,
+    closing: closing.signal,
+    publicUrl: app.packages.publicUrl,
+    limits,
+    log,
+  });
 
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -138,6 +158,9 @@ function limitBody(request: IncomingMessage, response: ServerResponse, limit: nu
     refuse();
     return false;
   }
+  const slow = setTimeout(() => request.destroy(), bodyMs);
+  request.once('close', () => clearTimeout(slow));
+  request.once('end', () => clearTimeout(slow));
   let seen = 0;
   const push = request.push.bind(request);
   // Counted as it arrives, before anybody reads it: a listener for 'data' would set the stream flowing.
@@ -158,14 +181,6 @@ export async function viewerOfHeader(tokens: TokenSettings, header: string | nul
     if (!(error instanceof UnauthenticatedError)) throw error;
     throw new GraphQLError(error.message, { extensions: { code: error.code, http: { status: 401 } } });
   }
-}
-
-const longestTimer = 2 ** 31 - 1; // a longer one fires at once
-
-/** Aborts when the server stops, the client has gone, or the token has expired. */
-function streamSignal(closing: AbortSignal, request: AbortSignal, viewer: Viewer | null): AbortSignal {
-  const remaining = viewer === null ? longestTimer : Math.max(0, viewer.expiresAt.getTime() - Date.now());
-  return AbortSignal.any([closing, request, AbortSignal.timeout(Math.min(remaining, longestTimer))]);
 }
 
 /** Only JSON is read, so that a form on another site can send nothing here that a browser lets through without asking. */

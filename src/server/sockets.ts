@@ -11,13 +11,19 @@ import { bearer, type TokenSettings, verifyToken } from '../auth/token.ts';
 import type { Viewer } from '../auth/viewer.ts';
 import { type Context, unauthenticated } from '../graphql/context.ts';
 import type { Log } from '../log.ts';
-import type { SocketContext } from './http.ts';
+
+/** Given by sockets, whose token comes with the connection; absent over HTTP, where it comes with the request. */
+export interface SocketContext {
+  readonly viewer?: Viewer | null;
+  readonly signal?: AbortSignal;
+}
 
 export interface SocketOptions {
   readonly path: string;
   readonly yoga: YogaServerInstance<SocketContext, Context>;
   readonly tokens: TokenSettings;
-  readonly closing: AbortSignal;
+  /** Where our own pages may come from, besides the address that was asked. */
+  readonly publicUrl: () => string;
   readonly limits: { readonly socketFrameBytes: number; readonly socketOperations: number };
   readonly log: Log;
 }
@@ -47,7 +53,7 @@ export function attachSockets(server: Server, options: SocketOptions): { dispose
     const url = request.url ?? '/';
     if (!URL.canParse(url, 'http://localhost')) return refuse(socket, '400 Bad Request'); // new URL would end the process
     if (new URL(url, 'http://localhost').pathname !== options.path) return refuse(socket, '404 Not Found');
-    if (!isOwnOrigin(request)) return refuse(socket, '403 Forbidden');
+    if (!isOwnOrigin(request, options.publicUrl())) return refuse(socket, '403 Forbidden');
     wss.handleUpgrade(request, socket, head, (opened) => {
       quieten(opened);
       // Streams wait until what they sent has gone out; answers to a client that asks and does not read would pile up.
@@ -168,9 +174,11 @@ function refuse(socket: Duplex, status: string): void {
 }
 
 /** Programs send no Origin. A browser does, and only our own pages may open a socket here. */
-function isOwnOrigin({ headers }: IncomingMessage): boolean {
+function isOwnOrigin({ headers }: IncomingMessage, publicUrl: string): boolean {
   if (headers.origin === undefined) return true;
-  return URL.canParse(headers.origin) && new URL(headers.origin).host === headers.host;
+  if (!URL.canParse(headers.origin)) return false;
+  const { host, origin } = new URL(headers.origin);
+  return host === headers.host || origin === new URL(publicUrl).origin; // a proxy may have changed the host
 }
 
 function socketRequest(request: IncomingMessage): { headers: Headers; method: string; url: string } {

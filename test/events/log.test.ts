@@ -1,5 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
 import { type Db, inStatement, inTransaction } from '../../src/db.ts';
 import { CursorError, decodeCursor, encodeCursor } from '../../src/events/cursor.ts';
@@ -209,11 +211,11 @@ it('ends a stream at once when its reader leaves, or its signal aborts', async (
 it('lets go of a connection’s signal however its stream ends', async () => {
   const parent = new AbortController();
   const listeners = () => getEventListeners(parent.signal, 'abort').length;
-  const broken = cancellable(parent.signal, async function* () {
+  const broken = cancellable({ signals: [parent.signal], expiresAt: null }, async function* () {
     yield 1;
     throw new Undone();
   });
-  const left = cancellable(parent.signal, async function* () {
+  const left = cancellable({ signals: [parent.signal], expiresAt: null }, async function* () {
     yield 1;
   });
   expect(listeners()).toBe(2);
@@ -257,3 +259,18 @@ async function blocked(on: Db, count: number): Promise<void> {
     })
     .toBe(count);
 }
+
+it('ends a stream when its token expires, however much is collected meanwhile', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect: () => void = runInNewContext('gc');
+  let told: AbortSignal | undefined;
+  const stream = cancellable({ signals: [], expiresAt: new Date(Date.now() + 200) }, async function* (signal) {
+    told = signal;
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    yield* [];
+  });
+  const ended = stream.next();
+  for (const until = Date.now() + 150; Date.now() < until; ) collect();
+  expect(await ended).toEqual({ done: true, value: undefined });
+  expect(told?.aborted).toBe(true);
+});

@@ -39,6 +39,23 @@ it('keeps the bytes while a run needs them, discards them a day after, and says 
   });
 });
 
+it('makes up for a deletion that failed, and lets it keep no other', async () => {
+  const ids = [await stage(app, workspaceId, await zipOf('a', depot)), await stage(app, workspaceId, await zipOf('b', depot))];
+  for (const id of ids) await expire(id);
+  const { storage } = app.app.packages;
+  let failing = true;
+  const broken = {
+    ...storage,
+    delete: (key: string) =>
+      failing && key.includes(uuidOf(ids[0]!)) ? Promise.reject(new Error('the disk is away')) : storage.delete(key),
+  };
+  await expect(discardExpired({ db: app.app.db, storage: broken })).rejects.toThrow('the disk is away');
+  expect(ids.map(stored)).toEqual([1, 0]);
+  failing = false;
+  expect(await discardExpired({ db: app.app.db, storage: broken })).toBe(1);
+  expect(ids.map(stored)).toEqual([0, 0]);
+});
+
 it('tells a package’s rows once they were counted', async () => {
   const packageId = await stage(app, workspaceId, await zipOf('counted', depot));
   const id = await register(app, workspaceId, packageId);

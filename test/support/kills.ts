@@ -125,7 +125,8 @@ async function outlastLease(nodes: Nodes, node: Node, pool: pg.Pool, runId: stri
   );
   const other = nodes.start();
   await other.ready;
-  // It may have been stopped between two loads: then the other simply goes on.
+  // It may have been stopped between two loads: then the other simply goes on. Stopped with a lock in its hands, it keeps the other waiting
+  // until Postgres ends its session (idle_in_transaction_session_timeout, 30 s).
   await expect
     .poll(
       async () => {
@@ -135,7 +136,7 @@ async function outlastLease(nodes: Nodes, node: Node, pool: pg.Pool, runId: stri
         );
         return rows.every(({ id, fence }) => now.rows.some((job) => job.id === id && (job.fence > fence || job.state !== 'running')));
       },
-      { timeout: 20_000, interval: 10 },
+      { timeout: 45_000, interval: 10 },
     )
     .toBe(true);
   if (random() < 0.5) await aMoment(pool, runId, random);
