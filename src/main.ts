@@ -114,7 +114,7 @@ export function assemble({ databaseUrl, config, secret, publicUrl, log, targets,
     app,
     tasks: { driver, loader, cancelDeadlineMs: config.cancelDeadlineMs, stop },
     async close() {
-      await Promise.allSettled([...driver.passes]);
+      await Promise.allSettled(driver.passes);
       await bell.close();
       await bulk.close();
       await db.close();

@@ -16,7 +16,7 @@ builder.prismaObject('PackageResource', {
   }),
 });
 
-export const packageType = builder.prismaNode('DataPackage', {
+builder.prismaNode('DataPackage', {
   id: { field: 'id', description: 'The global id.' },
   nullable: true, // or an id that is not found is an error
   // Staged but never registered it has no description, so there is nothing to show.

@@ -28,11 +28,6 @@ export function currentColumns(columns: readonly DatasetColumn[]): DatasetColumn
   return columns.filter((column) => column.until === undefined);
 }
 
-/** The columns as one load left them: what a cutoff or an undo has to read. */
-export function columnsAt(columns: readonly DatasetColumn[], loadId: bigint): DatasetColumn[] {
-  return columns.filter((column) => BigInt(column.since) <= loadId && (column.until === undefined || loadId < BigInt(column.until)));
-}
-
 /** A stated Table Schema may write a key of one field as a string. */
 export function primaryKeyOf(schema: unknown): string[] {
   const key = schema !== null && typeof schema === 'object' && 'primaryKey' in schema ? schema.primaryKey : undefined;

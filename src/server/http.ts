@@ -113,7 +113,6 @@ export async function serve(options: HttpOptions): Promise<RunningServer> {
     path: endpoint,
     yoga,
     tokens,
-    closing: closing.signal,
     publicUrl: app.packages.publicUrl,
     limits,
     log,

@@ -232,20 +232,19 @@ it('keeps the duty although an older look found no such job', async () => {
   };
   const advancing = mutate(app, 'advanceDataRun', { dataRunId: id });
   await expect.poll(() => looked).toBe(1);
-  const bury = target.cancelByKey;
-  target.cancelByKey = async () => ({ is: 'unknown', message: 'unreachable' });
+  target.script.bury = () => ({ is: 'unknown', message: 'unreachable' });
   expect(await mutate(app, 'cancelDataRun', { dataRunId: id })).toMatchObject({ state: 'CANCELLED', steps: [{ state: 'CANCELLING' }] });
   late({ is: 'none' });
   await advancing;
   expect((await readRun(app, id)).steps[0].state).toBe('CANCELLING');
-  target.cancelByKey = bury;
+  target.script = {};
   await expect.poll(async () => (await readRun(app, id)).steps[0].state).toBe('CANCELLED');
 });
 
 it('does not take a child that the cancel stopped for one that somebody else did', async () => {
   const id = await registered(app, workspaceId, [first], { driving: 'ON_REQUEST' });
   await mutate(app, 'startDataRun', { dataRunId: id });
-  let look: () => void = () => {};
+  let look: (() => void) | null = null;
   target.script.read = (job) =>
     new Promise<Answer>((resolve) => {
       look = () => resolve({ is: 'job', report: { id: job.id, state: job.state, progress: { done: 0n, total: null, unit: 'rows' } } });
@@ -257,10 +256,10 @@ it('does not take a child that the cancel stopped for one that somebody else did
       job.state = 'cancelled';
     });
   const advancing = mutate(app, 'advanceDataRun', { dataRunId: id });
-  await expect.poll(async () => look !== undefined && target.job('first') !== undefined).toBe(true);
+  await expect.poll(() => look).not.toBeNull();
   const cancelling = mutate(app, 'cancelDataRun', { dataRunId: id });
   await expect.poll(() => target.job('first').state).toBe('cancelled');
-  look();
+  (look as unknown as () => void)();
   await advancing;
   agree();
   expect(await cancelling).toMatchObject({ state: 'CANCELLED', steps: [{ state: 'CANCELLED', failure: null }] });

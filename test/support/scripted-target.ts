@@ -21,6 +21,8 @@ export interface ScriptedTarget extends Target {
     read?: (job: ScriptedJob) => Answer | Promise<Answer> | null;
     find?: (key: string) => Answer | Promise<Answer> | null;
     cancel?: (job: ScriptedJob) => Answer | Promise<Answer> | null;
+    /** Of a cancel by key; the key is buried only where this lets it through. */
+    bury?: (key: string) => Answer | null;
   };
   /** How a new job begins, and what it is once asked to stop. */
   begins: ChildState;
@@ -92,6 +94,8 @@ export function scriptedTarget(name = 'scripted'): ScriptedTarget {
     find: async (key) => (await target.script.find?.(key)) ?? answer(jobs.find((job) => job.key === key)),
     cancel: (id) => stop(jobs.find((job) => job.id === id)),
     async cancelByKey(key) {
+      const scripted = target.script.bury?.(key);
+      if (scripted !== null && scripted !== undefined) return scripted;
       buried.add(key);
       return stop(jobs.find((job) => job.key === key));
     },
