@@ -51,7 +51,7 @@ async function fill(page: Page, tab: 'Variables' | 'Headers', value: object): Pr
 
 const run = (page: Page) => page.getByRole('button', { name: /Execute query/i }).click();
 /** The editor writes its spaces as no-break ones. */
-const response = async (page: Page) => (await page.locator('.result-window').innerText()).replace(/\s+/g, ' ');
+const response = async (page: Page) => ((await page.locator('.result-window').textContent()) ?? '').replace(/\s+/g, ' ');
 
 async function loadDepot(workspaceId: string): Promise<void> {
   const id = await register(app, workspaceId, await stage(app, workspaceId, await zipOf('depot', depot)));
