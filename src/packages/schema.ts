@@ -17,6 +17,7 @@ builder.prismaObject('PackageResource', {
 });
 
 builder.prismaNode('DataPackage', {
+  select: { id: true }, // its plan is as large as its descriptor, and no field shows it
   id: { field: 'id', description: 'The global id.' },
   nullable: true, // or an id that is not found is an error
   // Staged but never registered it has no description, so there is nothing to show.
@@ -25,11 +26,16 @@ builder.prismaNode('DataPackage', {
   fields: (t) => ({
     name: t.string({
       description: 'Its name; `package-` and the start of its digest where the descriptor has none.',
+      select: { name: true },
       resolve: ({ name }) => name ?? '',
     }),
     version: t.exposeString('version', { nullable: true, description: 'Its version, if stated.' }),
     title: t.exposeString('title', { nullable: true, description: 'Its title, if stated.' }),
-    digest: t.string({ description: 'Of the uploaded bytes, as `sha256:<hex>`.', resolve: ({ digest }) => digest ?? '' }),
+    digest: t.string({
+      description: 'Of the uploaded bytes, as `sha256:<hex>`.',
+      select: { digest: true },
+      resolve: ({ digest }) => digest ?? '',
+    }),
     resources: t.relation('resources', { query: { orderBy: { position: 'asc' } }, description: 'Its datasets, in package order.' }),
   }),
 });

@@ -121,8 +121,10 @@ function waitingFor(steps: readonly DataRunStep[]): Hold[] {
 }
 
 /** Why one step does not move: what its run waits for, or the datasets that it needs. */
-export function whyStepNotRunning(source: HoldSource, step: DataRunStep): Hold[] {
+export function whyStepNotRunning(source: HoldSource, stepId: string): Hold[] {
   const { run, steps } = source;
+  const step = steps.find(({ id }) => id === stepId);
+  if (step === undefined) return [];
   const since = run.startedAt ?? run.registeredAt;
   if (step.state === 'BLOCKED') {
     return blockersOf(step).map((b) => ({

@@ -22,13 +22,13 @@ export const progressType = builder.objectRef<Progress>('Progress').implement({
   }),
 });
 
-export function stepProgress(step: Pick<DataRunStep, 'progressDone' | 'progressTotal' | 'progressUnit' | 'state'>): Progress {
+export function stepProgress(step: Pick<DataRunStep, 'progressDone' | 'progressTotal' | 'progressUnit'>): Progress {
   const { progressDone: done, progressTotal: total, progressUnit: unit } = step;
   return { done, total, totalIsExact: total !== null, unit };
 }
 
 /** Of a run: the sum over its steps, in bytes. */
-export function runProgress(steps: readonly Pick<DataRunStep, 'progressDone' | 'progressTotal' | 'progressUnit' | 'state'>[]): Progress {
+export function runProgress(steps: readonly Pick<DataRunStep, 'progressDone' | 'progressTotal' | 'progressUnit'>[]): Progress {
   const known = steps.every(({ progressTotal }) => progressTotal !== null);
   const sum = (part: (step: (typeof steps)[number]) => bigint) => steps.reduce((total, step) => total + part(step), 0n);
   return {

@@ -26,7 +26,20 @@ import {
 } from './schema-values.ts';
 
 const inOrder = { orderBy: { position: 'asc' } } as const;
+
+const counts = {
+  rowsSource: true,
+  rowsLoaded: true,
+  rowsUpdated: true,
+  rowsUnchanged: true,
+  rowsRejected: true,
+  rowsBlocked: true,
+  rowsUnprocessed: true,
+} as const;
+
 export const stepType = builder.prismaNode('DataRunStep', {
+  // Only what is asked for is read: a list of 50 runs has 600 steps, and decoding their 36 columns was a quarter of its cost.
+  select: { id: true, runId: true },
   id: { field: 'id', description: 'The global id.' },
   nullable: true, // or an id that is not found is an error
   findUnique: (id, context) => ({ id, run: { workspace: visibleWorkspaces(viewerOf(context)) } }),
@@ -39,11 +52,17 @@ export const stepType = builder.prismaNode('DataRunStep', {
     state: t.expose('state', { type: stepState, description: 'Where it is in its lifecycle.' }),
     attempt: t.exposeInt('attempt', { description: 'How often it was submitted; 0 before the first time.' }),
     childJobId: t.exposeString('childJobId', { nullable: true, description: 'The target’s id of the child job, once it is known.' }),
-    progress: t.field({ type: progressType, description: 'How far the child is.', resolve: stepProgress }),
-    rows: t.field({ type: rowAccount, description: 'What became of the source’s rows.', resolve: (step) => step }),
+    progress: t.field({
+      type: progressType,
+      description: 'How far the child is.',
+      select: { progressDone: true, progressTotal: true, progressUnit: true },
+      resolve: stepProgress,
+    }),
+    rows: t.field({ type: rowAccount, description: 'What became of the source’s rows.', select: counts, resolve: (step) => step }),
     blockers: t.field({
       type: [blockerType],
       description: 'What is missing, where it is blocked.',
+      select: { blockers: true },
       resolve: (step) => [...blockersOf(step)],
     }),
     finallyBlocked: t.exposeBoolean('finallyBlocked', { description: 'Whether nothing in this run can clear it any more.' }),
@@ -51,17 +70,19 @@ export const stepType = builder.prismaNode('DataRunStep', {
     whyNotRunning: t.field({
       type: [holdType],
       description: 'Every unmet condition.',
-      resolve: async (step, _args, context) => whyStepNotRunning(await holdSource(context, context.db, step.runId), step),
+      resolve: async ({ id, runId }, _args, context) => whyStepNotRunning(await holdSource(context, context.db, runId), id),
     }),
     failure: t.field({
       type: failureType,
       nullable: true,
       description: 'Why it failed.',
+      select: { failure: true },
       resolve: ({ failure }) => storedFailure(failure),
     }),
     rowErrors: t.field({
       type: [rowErrorType],
       description: 'The first faulty rows, at most 1,000.',
+      select: { rowErrors: true },
       complexity: { field: 1, multiplier: 10 },
       resolve: ({ rowErrors }) => (Array.isArray(rowErrors) ? (rowErrors as unknown as RowError[]) : []), // written by us only, in this shape
     }),

@@ -2,18 +2,19 @@ import pg from 'pg';
 import { afterAll, describe, expect, it } from 'vitest';
 import { freshDatabase } from '../support/database.ts';
 import { holdReading, holdWriting } from '../support/holds.ts';
-import { killCampaign } from '../support/kills.ts';
+import { killCampaign, killGround } from '../support/kills.ts';
 import { nodesOn } from '../support/nodes.ts';
 import { chainOf, storedContents } from '../support/source.ts';
 import { uuidOf } from '../support/states.ts';
 import { createWorkspace, mutate, reach, register, stage } from '../support/story.ts';
 
+const ground = await killGround();
 const seed = Number(process.env['KILL_SEED'] ?? Date.now() % 1_000_000);
 
 it(`loads everything once although its processes are killed and outlast their leases (KILL_SEED=${seed})`, {
   timeout: 120_000,
 }, async () => {
-  const report = await killCampaign({ seed, kills: 10, zombies: 2, rows: 40_000 });
+  const report = await killCampaign(ground, { seed, kills: 10, zombies: 2, rows: 40_000 });
   expect(report, JSON.stringify(report)).toMatchObject({ kills: 10, zombies: 2 });
 });
 

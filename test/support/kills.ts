@@ -42,12 +42,21 @@ const moments: Record<string, string> = {
   submitted: `SELECT FROM store_job WHERE state = 'queued'`,
 };
 
-export async function killCampaign({ seed, kills, zombies, rows }: Campaign): Promise<Report> {
+export interface Ground {
+  readonly pool: pg.Pool;
+  readonly nodes: Nodes;
+}
+
+/** Where a campaign takes place; of the calling file, so that what is still running when it fails ends with the file. */
+export async function killGround(): Promise<Ground> {
   const databaseUrl = await freshDatabase();
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 3, application_name: 'test' });
   afterAll(() => pool.end());
+  return { pool, nodes: nodesOn(databaseUrl) };
+}
+
+export async function killCampaign({ pool, nodes }: Ground, { seed, kills, zombies, rows }: Campaign): Promise<Report> {
   const random = mulberry32(seed);
-  const nodes = nodesOn(databaseUrl);
   const hits: Record<string, number> = {};
   const state = { killed: 0, woken: 0, mostClaims: 0 };
   let node = nodes.start();
