@@ -26,7 +26,6 @@ export interface Limits {
   readonly expandedBytes: number;
   /** How many times its compressed size an archive may unpack to. */
   readonly expansionRatio: number;
-  readonly pageSize: number;
   readonly depth: number;
   readonly complexity: number;
   readonly tokens: number;
@@ -67,8 +66,6 @@ export interface Config {
   /** How long a request waits for the pass it asked for. */
   readonly deadlineMs: number;
   readonly cancelDeadlineMs: number;
-  /** How often an export whose worker was lost is taken over before it fails. */
-  readonly maxTakeovers: number;
   readonly logLevel: (typeof logLevels)[number];
   readonly limits: Limits;
 }
@@ -154,14 +151,12 @@ const settings = z.object({
   PACKHORSE_POLL_MS: whole(5_000, 10, longestTimer),
   PACKHORSE_DEADLINE_MS: whole(10_000, 1, longestTimer),
   PACKHORSE_CANCEL_DEADLINE_MS: whole(5_000, 1, longestTimer),
-  PACKHORSE_MAX_TAKEOVERS: whole(3, 0),
   PACKHORSE_LOG_LEVEL: oneOf(logLevels, 'info'),
   PACKHORSE_MAX_BODY_BYTES: whole(262_144),
   PACKHORSE_MAX_PACKAGE_BYTES: whole(1_073_741_824),
   PACKHORSE_MAX_ARCHIVE_ENTRIES: whole(1_000),
   PACKHORSE_MAX_EXPANDED_BYTES: whole(10_737_418_240),
   PACKHORSE_MAX_EXPANSION_RATIO: whole(200),
-  PACKHORSE_MAX_PAGE_SIZE: whole(100),
   PACKHORSE_MAX_DEPTH: whole(12),
   PACKHORSE_MAX_COMPLEXITY: whole(5_000),
   PACKHORSE_MAX_TOKENS: whole(1_500),
@@ -216,7 +211,6 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     pollMs: value.PACKHORSE_POLL_MS,
     deadlineMs: value.PACKHORSE_DEADLINE_MS,
     cancelDeadlineMs: value.PACKHORSE_CANCEL_DEADLINE_MS,
-    maxTakeovers: value.PACKHORSE_MAX_TAKEOVERS,
     logLevel: value.PACKHORSE_LOG_LEVEL,
     limits: {
       bodyBytes: value.PACKHORSE_MAX_BODY_BYTES,
@@ -224,7 +218,6 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       archiveEntries: value.PACKHORSE_MAX_ARCHIVE_ENTRIES,
       expandedBytes: value.PACKHORSE_MAX_EXPANDED_BYTES,
       expansionRatio: value.PACKHORSE_MAX_EXPANSION_RATIO,
-      pageSize: value.PACKHORSE_MAX_PAGE_SIZE,
       depth: value.PACKHORSE_MAX_DEPTH,
       complexity: value.PACKHORSE_MAX_COMPLEXITY,
       tokens: value.PACKHORSE_MAX_TOKENS,

@@ -74,7 +74,7 @@ export async function serve(options: HttpOptions): Promise<RunningServer> {
     },
   });
   // A page and nothing else: as an endpoint it would answer operations that no limit and no token guards.
-  const graphiql = renderGraphiQL({ endpoint, subscriptionsProtocol: 'WS', title: 'Packhorse' });
+  const graphiql = renderGraphiQL({ endpoint, subscriptionsProtocol: 'SSE', method: 'POST', title: 'Packhorse' }); // its sockets send no header
 
   const server = createServer((request, response) => {
     route(request, response).catch((error: unknown) => {

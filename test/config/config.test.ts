@@ -38,7 +38,7 @@ describe('the configuration', () => {
       targets: [],
       fetchHosts: [],
       leaseMs: 30_000,
-      limits: { bodyBytes: 262_144, pageSize: 100, tokens: 1_500 },
+      limits: { bodyBytes: 262_144, tokens: 1_500 },
     });
   });
 
