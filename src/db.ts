@@ -26,6 +26,8 @@ export interface DbOptions {
   readonly poolSize: number;
   /** Ends a statement that runs longer, in ms; 0 for none. */
   readonly statementTimeoutMs: number;
+  /** Ends a transaction whose process says nothing for so long, in ms: stopped, it would hold its locks for ever. */
+  readonly idleTimeoutMs?: number;
 }
 
 // Prisma re-plans and re-parses unnamed statements each time. Bounded, because IN lists of every length make ever new ones.
@@ -45,7 +47,7 @@ function statementNames(): (query: { sql: string }) => string | undefined {
 
 export function openDb(url: string, options: DbOptions): Db {
   // A timestamptz is read wrongly by the adapter unless the session is in UTC.
-  const session = `-c timezone=UTC -c statement_timeout=${options.statementTimeoutMs} -c idle_in_transaction_session_timeout=30000`;
+  const session = `-c timezone=UTC -c statement_timeout=${options.statementTimeoutMs} -c idle_in_transaction_session_timeout=${options.idleTimeoutMs ?? 30_000}`;
   const pool = new pg.Pool({
     connectionString: url,
     max: options.poolSize,

@@ -89,8 +89,10 @@ export function assemble({ databaseUrl, config, secret, publicUrl, log, targets,
   );
   const announcing = (db: Db): Db => ({ ...db, announce: (topic) => bell.ring(topic) });
   const db = announcing(openDb(databaseUrl, { poolSize: config.poolSize, statementTimeoutMs }));
+  // As long as a lease: who takes over from a loader that was stopped must not wait longer for its locks than for its job.
+  const idleTimeoutMs = Math.max(config.leaseMs, 5_000);
   // Loads run statements that last; they must not take the connections that answers need.
-  const bulk = announcing(openDb(databaseUrl, { poolSize: config.storeConcurrency * 2 + 2, statementTimeoutMs: 0 }));
+  const bulk = announcing(openDb(databaseUrl, { poolSize: config.storeConcurrency * 2 + 2, statementTimeoutMs: 0, idleTimeoutMs }));
   const list = targets?.(db) ?? [storeTarget(db)];
   const driver: Driver = {
     db,

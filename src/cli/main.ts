@@ -22,7 +22,7 @@ import { addWorker } from './worker.ts';
 const faults = new Set(['UNREACHABLE', 'BAD_ANSWER', 'INTERNAL_ERROR', 'UNAVAILABLE', 'BUSY']);
 
 /** By name: their classes stand in modules that only a server needs. */
-const ofTheSurroundings = new Set(['ConfigError', 'StartError', 'MigrationError']);
+const ofTheSurroundings = new Set(['ConfigError', 'StartError', 'MigrationError', 'PostgresError']);
 
 const surroundings: Surroundings = {
   env: process.env,
@@ -77,12 +77,6 @@ function tell(error: unknown): number {
   if (isPortTaken(error)) {
     const { address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number }; // what listening fails with
     return complain(`port ${port} on ${address} is in use: stop what listens there, or set PORT to another one`, exitCode.fault);
-  }
-  if (error instanceof Error && error.message.includes('postmaster.pid')) {
-    return complain(
-      'another Packhorse uses the embedded Postgres of this home: stop it, or set PACKHORSE_HOME to another folder',
-      exitCode.fault,
-    );
   }
   return unexpected(error);
 }

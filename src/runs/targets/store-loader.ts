@@ -42,6 +42,7 @@ export async function runStoreJob(loader: StoreLoader, jobId: string, stop: Abor
   if (stop.aborted) return; // left to the reaper of another process
   const claim = await claimJob(loader, jobId);
   if (claim === null) return confirmStopped(db, jobId, null);
+  if (claim.fence > mostClaims) return settleAlone(db, claim, failed(claimedTooOften));
   const lost = new AbortController();
   const signal = AbortSignal.any([lost.signal, stop]);
   let done = 0;
@@ -118,15 +119,35 @@ function failureOf(error: unknown, code: string | undefined): Failure {
 
 function isConnectionLoss(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof StorageError || error instanceof InvalidPackageError) return false;
-  return /connection|ECONN|EPIPE|ETIMEDOUT|terminat|timeout exceeded|not queryable/i.test(error.message);
+  const code = 'code' in error ? String(error.code) : '';
+  // pg gives most of these no code.
+  return (
+    /^(ECONN|EPIPE|ETIMEDOUT)/.test(code) ||
+    /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Cannot use a pool)|not queryable/.test(
+      error.message,
+    )
+  );
 }
 
+/** To be taken up again by whoever looks, the later the more often it was. */
 async function letGo(db: Db, claim: Claim): Promise<void> {
-  await db.pool.query(`UPDATE store_job SET lease_until = clock_timestamp() WHERE id = $1 AND fence = $2 AND state = 'running'`, [
-    claim.id,
-    claim.fence,
-  ]);
+  const seconds = Math.min(30, 0.1 * claim.fence ** 2);
+  await db.pool.query(
+    `UPDATE store_job SET lease_until = clock_timestamp() + make_interval(secs => $3) WHERE id = $1 AND fence = $2 AND state = 'running'`,
+    [claim.id, claim.fence, seconds],
+  );
 }
+
+// Taken up so often, by processes that were killed, stopped or cut off from Postgres each time, a job is more likely the cause than the victim.
+const mostClaims = 50;
+
+const claimedTooOften: Failure = {
+  code: 'LOADER_LOST',
+  origin: 'system',
+  phase: 'loading',
+  retryable: true,
+  summary: `The load was begun ${mostClaims} times, and each time its process or its database went away. Register a new run to try again.`,
+};
 
 /** This process is ending: another takes the job over at once, neither waiting for the lease nor for its reaper’s turn. */
 async function handOver(db: Db, claim: Claim): Promise<void> {
