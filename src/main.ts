@@ -100,6 +100,7 @@ export function assemble({ databaseUrl, config, secret, publicUrl, log, targets,
     // A pass asks once before it first writes: had it lost its lease by then, its answers would be thrown away, pass after pass.
     settings: { leaseMs: config.leaseMs, deadlineMs: Math.floor(Math.min(config.deadlineMs, config.cancelDeadlineMs, config.leaseMs / 3)) },
     passes: new Set(),
+    log,
   };
   const storage = folderStorage(config.storage.root);
   const limits = packageLimits(config);
@@ -109,7 +110,7 @@ export function assemble({ databaseUrl, config, secret, publicUrl, log, targets,
     runs: { db, driver, settings: { grantHours: config.grantHours, deadlineMs: config.deadlineMs } },
     packages: { db, storage, limits, secret, publicUrl, stagedHours: config.stagedHours },
   };
-  const loader = { db: bulk, storage, limits, leaseMs: config.leaseMs, heartbeatMs: config.heartbeatMs };
+  const loader = { db: bulk, storage, limits, leaseMs: config.leaseMs, heartbeatMs: config.heartbeatMs, log };
   return {
     db,
     bell,

@@ -7,7 +7,9 @@ import type { Cause, EventDraft } from '../events/log.ts';
 import type { DataRun, DataRunStep } from '../generated/prisma/client.ts';
 import { terminalStates } from '../lifecycle/lifecycle.ts';
 import { change, dataRunSubject } from '../lifecycle/transition.ts';
+import type { Log } from '../log.ts';
 import type { PackagePlan } from '../packages/plan.ts';
+import { enqueue } from '../tasks/task.ts';
 import { type Answers, askEach, askToStop, childAnswers, type Told } from './children.ts';
 import { decide } from './decide.ts';
 import { runLifecycle } from './lifecycle.ts';
@@ -26,6 +28,7 @@ import {
 } from './steps.ts';
 import { storeName } from './targets/store.ts';
 import type { Caller, Submission, Targets } from './targets/target.ts';
+import { driveKey, driveRun } from './wake.ts';
 
 export interface DriverSettings {
   readonly leaseMs: number;
@@ -39,6 +42,7 @@ export interface Driver {
   readonly settings: DriverSettings;
   /** Under way in this process: a stop waits for them, so that they can give their leases back. */
   readonly passes: Set<Promise<unknown>>;
+  readonly log: Log;
 }
 
 const ended = new Set<string>(terminalStates(runLifecycle));
@@ -78,13 +82,31 @@ async function leased(driver: Driver, runId: string, { authorise, by, until = Nu
     for (;;) {
       await renew();
       const mayIntend = Date.now() < until;
-      const intended = await inTransaction(driver.db, (tx) => record(tx, { runId, fence, answers, authorise, by, mayIntend }));
+      const { intended, settled } = await inTransaction(driver.db, (tx) => record(tx, { runId, fence, answers, authorise, by, mayIntend }));
+      if (settled !== null) driver.log.info({ runId, state: settled }, 'run settled');
       if (intended.length === 0) return true;
       answers = await submit(driver, intended);
     }
   } finally {
-    await prisma.$executeRaw`UPDATE data_run SET lease_owner = NULL, lease_until = NULL WHERE id = ${runId}::uuid AND fence = ${fence}`;
+    await giveBack(driver.db, runId, fence);
   }
+}
+
+async function giveBack({ prisma }: Db, runId: string, fence: number): Promise<void> {
+  const released = await prisma.$queryRaw<{ wanted: boolean }[]>`
+    WITH was AS (SELECT id, pass_wanted FROM data_run WHERE id = ${runId}::uuid AND fence = ${fence} FOR UPDATE)
+    UPDATE data_run r SET lease_owner = NULL, lease_until = NULL, pass_wanted = false FROM was WHERE r.id = was.id RETURNING was.pass_wanted AS wanted`;
+  if (released[0]?.wanted) await enqueue(prisma, driveRun, { runId }, { jobKey: driveKey(runId) });
+}
+
+/**
+ * For who was woken by news and found a pass under way, which may have asked before there was any: has another follow it. Without this the
+ * news would wait for the reaper (seen: four seconds). False: the pass has ended meanwhile, so there is nothing to follow.
+ */
+export async function wantAnother({ prisma }: Db, runId: string): Promise<boolean> {
+  const noted =
+    await prisma.$executeRaw`UPDATE data_run SET pass_wanted = true WHERE id = ${runId}::uuid AND lease_until >= clock_timestamp()`;
+  return noted === 1;
 }
 
 const followed = ['SUBMITTING', 'ACTIVE', 'CANCELLING'] as const satisfies readonly DataRunStep['state'][];
@@ -116,10 +138,16 @@ interface Turn {
   readonly mayIntend: boolean;
 }
 
-/** One transaction: what the children said, what follows from it, and the intents. Returns the steps to submit now. */
-async function record(tx: Tx, { runId, fence, answers, authorise, by, mayIntend }: Turn): Promise<DataRunStep[]> {
+interface Recorded {
+  /** To be submitted now. */
+  readonly intended: DataRunStep[];
+  readonly settled: DataRun['state'] | null;
+}
+
+/** One transaction: what the children said, what follows from it, and the intents. */
+async function record(tx: Tx, { runId, fence, answers, authorise, by, mayIntend }: Turn): Promise<Recorded> {
   const locked = await lockRun(tx, runId, fence);
-  if (locked === null) return []; // the lease went to another pass, which decides now
+  if (locked === null) return { intended: [], settled: null }; // the lease went to another pass, which decides now
   const events = await applyAnswers(tx, locked, answers);
   const steps = events.length > 0 ? ((await lockRun(tx, runId, fence))?.steps ?? []) : locked.steps;
   const { run } = locked;
@@ -151,7 +179,9 @@ async function record(tx: Tx, { runId, fence, answers, authorise, by, mayIntend 
     await countRows(tx, run);
     await change(tx, dataRunSubject, run, { to, events, set, fence }, by);
   }
-  return intended.length === 0 ? [] : tx.sql.dataRunStep.findMany({ where: { id: { in: intended.map(({ id }) => id) } } });
+  const settled = to === run.state ? null : to;
+  if (intended.length === 0) return { intended, settled };
+  return { intended: await tx.sql.dataRunStep.findMany({ where: { id: { in: intended.map(({ id }) => id) } } }), settled };
 }
 
 // Keeps each transaction short; the pass goes on with the rest in its next turn.

@@ -3,7 +3,7 @@ import type { TaskList } from 'graphile-worker';
 import { delegatedAuthority } from '../auth/grants.ts';
 import { enqueue, implement } from '../tasks/task.ts';
 import { goOnWithCancel } from './cancel.ts';
-import { type Driver, pass } from './driver.ts';
+import { type Driver, pass, wantAnother } from './driver.ts';
 import { runStoreJob, type StoreLoader } from './targets/store-loader.ts';
 import { driveRun, loadStoreJob } from './wake.ts';
 
@@ -23,7 +23,8 @@ export async function driveInBackground({ driver }: RunTasks, runId: string): Pr
   if (isOpen && run.driving === 'ON_REQUEST') return;
   const authorise = isOpen ? delegatedAuthority(runId, 'DRIVE') : delegatedAuthority(runId, 'CANCEL', 'DRIVE');
   const { subject } = await authorise(driver.db.prisma);
-  await pass(driver, runId, { authorise, by: { actor: subject, cause: 'DRIVEN_IN_BACKGROUND' } });
+  const options = { authorise, by: { actor: subject, cause: 'DRIVEN_IN_BACKGROUND' } };
+  while (!(await pass(driver, runId, options))) if (await wantAnother(driver.db, runId)) return;
 }
 
 export function runTaskList(tasks: RunTasks): TaskList {

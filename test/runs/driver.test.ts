@@ -3,6 +3,7 @@ import { afterEach, expect, it } from 'vitest';
 import { pass } from '../../src/runs/driver.ts';
 import { storeTarget } from '../../src/runs/targets/store.ts';
 import type { Answer } from '../../src/runs/targets/target.ts';
+import { driveInBackground } from '../../src/runs/tasks.ts';
 import { startApp } from '../support/app.ts';
 import { scriptedTarget } from '../support/scripted-target.ts';
 import { chain, eventsOf, registered, uuidOf } from '../support/states.ts';
@@ -369,4 +370,29 @@ it('says that it is busy where no pass could be had', async () => {
   const { errors } = await app.graphql('mutation ($id: ID!) { advanceDataRun(input: { dataRunId: $id }) { __typename } }', { id });
   expect(errors.map(({ extensions }) => extensions?.code)).toEqual(['BUSY']);
   await mutate(app, 'cancelDataRun', { dataRunId: id });
+});
+
+it('has another pass follow where there was news while one was under way', async () => {
+  const id = await active([first]);
+  // A pass that has asked the child before it ended, and is still under way.
+  let answerLate: (answer: Answer) => void = () => {};
+  let asked = 0;
+  target.script.read = (job) => {
+    if (asked++ > 0) return null;
+    return new Promise<Answer>((resolve) => {
+      const { id: jobId } = job;
+      answerLate = () => resolve({ is: 'job', report: { id: jobId, state: 'running', progress: { done: 0n, total: null, unit: 'rows' } } });
+    });
+  };
+  await expect.poll(() => asked).toBe(1);
+  target.end('first', 'succeeded');
+  const slow = { ...app.tasks, stop: new AbortController().signal };
+  await driveInBackground(slow, uuidOf(id)); // the wake that the child's end brings: it finds the pass under way
+  const { rows } = await app.app.db.pool.query(`SELECT pass_wanted FROM data_run WHERE id = $1`, [uuidOf(id)]);
+  expect(rows).toEqual([{ pass_wanted: true }]);
+  answerLate({ is: 'none' });
+  await expect
+    .poll(async () => (await app.app.db.pool.query(`SELECT pass_wanted FROM data_run WHERE id = $1`, [uuidOf(id)])).rows[0].pass_wanted)
+    .toBe(false);
+  await reach(app, id, 'SUCCEEDED');
 });

@@ -122,6 +122,7 @@ CREATE TABLE "data_run" (
     "fence" INTEGER NOT NULL DEFAULT 0,
     "lease_owner" TEXT,
     "lease_until" TIMESTAMPTZ(3),
+    "pass_wanted" BOOLEAN NOT NULL DEFAULT false,
 
     CONSTRAINT "data_run_pkey" PRIMARY KEY ("id")
 );

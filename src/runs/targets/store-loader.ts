@@ -2,6 +2,7 @@
 import type pg from 'pg';
 import { type Db, postgresFault } from '../../db.ts';
 import { type Failure, InvalidPackageError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
 import { openDatasetSource } from '../../packages/inspect.ts';
 import type { PackageLimits } from '../../packages/limits.ts';
 import type { PackagePlan } from '../../packages/plan.ts';
@@ -18,6 +19,7 @@ export interface StoreLoader {
   readonly limits: PackageLimits;
   readonly leaseMs: number;
   readonly heartbeatMs: number;
+  readonly log: Log;
 }
 
 interface Claim {
@@ -190,7 +192,8 @@ async function load(loader: StoreLoader, claim: Claim, signal: AbortSignal, prog
   }
   const { onInvalidRow, onMissingReference } = request;
   if (onInvalidRow !== 'FAIL' || onMissingReference === 'REJECT') throw new Error('registration lets no such policy through');
-  await loadDataset(
+  const began = performance.now();
+  const outcome = await loadDataset(
     db.pool,
     {
       workspaceId: claim.workspaceId,
@@ -208,6 +211,12 @@ async function load(loader: StoreLoader, claim: Claim, signal: AbortSignal, prog
       begin: async (client) => (await holds(client, claim)) && !signal.aborted,
       settle: (client, outcome) => settle(client, claim, outcome),
     },
+  );
+  if (outcome === 'abandoned') return;
+  const { state, rows } = outcome;
+  loader.log.info(
+    { runId: claim.runId, jobId: claim.id, dataset: dataset.name, state, rows, ms: Math.round(performance.now() - began) },
+    'load ended',
   );
 }
 

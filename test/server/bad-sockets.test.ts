@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import { bytes, connected, rawSocket } from './raw.ts';
+import { internals, surface } from './surface.ts';
+
+const { app, port, token, own, lives } = await surface();
+
+describe('websockets', () => {
+  it('an oversize frame closes the connection that sent it and no other', async () => {
+    const good = await connected(app.url, token);
+    const bad = await connected(app.url, token);
+    bad.say({ id: '1', type: 'subscribe', payload: { query: `{ viewer { subject } } #${'x'.repeat(1_000_000)}` } });
+    expect((await bad.closed).code).toBe(1009);
+    good.say({ id: '1', type: 'subscribe', payload: { query: '{ viewer { subject } }' } });
+    expect((await good.until(({ id }) => id === '1')).payload.data.viewer.subject).toBe('ann');
+    good.socket.close();
+  });
+
+  it('frames that are no messages close the connection with a code of the protocol', async () => {
+    const cases: [string, string, (code: number) => boolean][] = [
+      ['not JSON', '{', (code) => code === 4400],
+      ['another type', '{"type":"nonsense"}', (code) => code === 4400],
+      ['null', 'null', (code) => code === 4400],
+      ['a list', '[]', (code) => code === 4400],
+      ['subscribe without id', '{"type":"subscribe","payload":{"query":"{ __typename }"}}', (code) => code === 4400],
+      ['id a number', '{"id":1,"type":"subscribe","payload":{"query":"{ __typename }"}}', (code) => code === 4400],
+      ['payload a string', '{"id":"1","type":"subscribe","payload":"x"}', (code) => code === 4400],
+      ['query a number', '{"id":"1","type":"subscribe","payload":{"query":1}}', (code) => code === 4400],
+      ['variables a string', '{"id":"1","type":"subscribe","payload":{"query":"{ __typename }","variables":"x"}}', (code) => code === 4400],
+      ['a second init', '{"type":"connection_init"}', (code) => code === 4429],
+    ];
+    for (const [name, message, expected] of cases) {
+      const socket = await connected(app.url, token);
+      socket.say(message);
+      const { code, reason } = await socket.closed;
+      expect([name, code, expected(code)]).toEqual([name, code, true]);
+      expect(reason).not.toMatch(internals);
+    }
+    const binary = await connected(app.url, token);
+    binary.socket.send(Buffer.alloc(1_000, 0xff));
+    expect((await binary.closed).code).toBe(4400);
+    await lives();
+  });
+
+  it('the same id twice closes with 4409, an operation before the init with 4401, none at all with 4408', async () => {
+    const twice = await connected(app.url, token);
+    const subscribe = {
+      id: '1',
+      type: 'subscribe',
+      payload: { query: 'subscription ($id: ID!) { workspaceEvents(workspace: $id) { id } }', variables: { id: own().workspace } },
+    };
+    twice.say(subscribe);
+    twice.say(subscribe);
+    const early = await rawSocket(app.url);
+    early.say(subscribe);
+    const silent = await rawSocket(app.url);
+    expect((await Promise.all([twice.closed, early.closed, silent.closed])).map(({ code }) => code)).toEqual([4409, 4401, 4408]);
+    await expect.poll(() => app.app.bell.waiting()).toBe(0);
+  });
+
+  it('of another subprotocol are refused', async () => {
+    const old = await rawSocket(app.url, {}, 'graphql-ws').catch((error: unknown) => String(error));
+    expect(typeof old === 'string' ? 4406 : (await old.closed).code).toBe(4406);
+  });
+
+  it('carry 20 operations at once, and refuse the others', async () => {
+    const socket = await connected(app.url, token);
+    const query = 'subscription ($id: ID!, $after: String) { workspaceEvents(workspace: $id, after: $after) { id } }';
+    for (let at = 0; at < 25; at++)
+      socket.say({ id: `${at}`, type: 'subscribe', payload: { query, variables: { id: own().workspace, after: own().cursor } } });
+    const answers = await Promise.all(Array.from({ length: 25 }, (_, at) => socket.until(({ id }) => id === `${at}`)));
+    const refused = answers.filter(({ type }) => type === 'error');
+    expect(refused.map(({ payload }) => payload[0].extensions.code)).toEqual(Array(5).fill('TOO_MANY_OPERATIONS'));
+    // One that ends makes room.
+    socket.say({ id: '0', type: 'complete' });
+    await expect.poll(() => app.app.bell.waiting()).toBe(19);
+    socket.say({ id: 'next', type: 'subscribe', payload: { query: '{ viewer { subject } }' } });
+    expect((await socket.until(({ id }) => id === 'next')).type).toBe('next');
+    socket.socket.close();
+    await expect.poll(() => app.app.bell.waiting()).toBe(0);
+  });
+
+  it('are opened by our own pages and by programs, from no other origin and at no other path', async () => {
+    const upgrade = (path: string, headers: string) =>
+      bytes(
+        port,
+        `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\nsec-websocket-protocol: graphql-transport-ws\r\n${headers}\r\n`,
+        300,
+      );
+    const origins = [
+      'null',
+      'http://evil.example',
+      `http://127.0.0.1:${port}.evil.example`,
+      `http://127.0.0.1`,
+      `http://127.0.0.1:${port + 1}`,
+      `http://localhost:${port}`,
+      'file://',
+      'https://',
+      '',
+      'chrome-extension://abc',
+      `http://evil.example/127.0.0.1:${port}`,
+      `http://evil.example#127.0.0.1:${port}`,
+      `127.0.0.1:${port}`,
+      '*',
+      `http://127.0.0.1:${port}@evil.example`,
+      `//127.0.0.1:${port}`,
+      'data:text/html,x',
+      'http://[::1]',
+      'about:blank',
+      'javascript:0',
+    ];
+    for (const origin of origins)
+      expect([origin, await upgrade('/graphql', `origin: ${origin}\r\n`)]).toEqual([origin, expect.stringMatching(/^HTTP\/1.1 403 /)]);
+    expect(await upgrade('/graphql', `origin: http://127.0.0.1:${port}\r\n`)).toMatch(/^HTTP\/1.1 101 /);
+    expect(await upgrade('/graphql', '')).toMatch(/^HTTP\/1.1 101 /);
+    for (const path of ['/', '/graphiql', '/uploads/x', '/graphql/x']) expect(await upgrade(path, '')).toMatch(/^HTTP\/1.1 404 /);
+    for (const path of ['//', 'http://', '//:'])
+      expect([path, await upgrade(path, '')]).toEqual([path, expect.stringMatching(/^HTTP\/1.1 4\d\d /)]);
+    await lives();
+  });
+});
