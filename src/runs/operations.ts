@@ -86,39 +86,27 @@ async function make(tx: Tx, run: DataRun, command: RunCommand, by: Cause): Promi
   await change(tx, dataRunSubject, run, { to, events: [{ action, from: run.state, to }], set: stamp === undefined ? [] : [stamp] }, by);
 }
 
-const attempts = 5;
-
-/** Decides again on the row as it now is, where it moved between reading and writing. */
-async function retryingStale<T>(work: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof Stale) || attempt === attempts) throw error;
-    }
-  }
-}
-
 /** Holds further submissions. One round trip besides the read: the plain shape of a transition. */
 export async function pauseDataRun(runs: Runs, caller: RunCaller, id: string, input: CommandInput): Promise<string> {
   const { db } = runs;
-  const first = await findRun(db, caller, id);
+  const run = await findRun(db, caller, id);
   demand(caller.viewer, 'data-run');
   const by = causeOf(caller, input.reason);
-  if (input.idempotencyKey === null || input.idempotencyKey === undefined) {
-    let run: DataRun | null = first;
-    return retryingStale(async () => {
-      const current: DataRun = run ?? (await findRun(db, caller, id));
-      run = null;
-      await inStatement(db, (tx) => make(tx, current, 'PAUSE', by));
+  const { idempotencyKey = null } = input;
+  if (idempotencyKey === null) {
+    try {
+      await inStatement(db, (tx) => make(tx, run, 'PAUSE', by));
       return id;
-    });
+    } catch (error) {
+      // The row has moved on since it was read, as under a busy pass it does all the time: now with its lock, so that the next try is the last.
+      if (!(error instanceof Stale)) throw error;
+    }
   }
   const key = {
-    workspaceId: first.workspaceId,
+    workspaceId: run.workspaceId,
     subject: by.actor,
     mutation: 'pauseDataRun',
-    key: input.idempotencyKey,
+    key: idempotencyKey,
     input: [id, input.reason ?? null],
   };
   return once(db, key, async (tx) => {

@@ -12,6 +12,7 @@ const app = await startApp({ targets: (db) => [storeTarget(db), target] });
 const workspaceId = await createWorkspace(app, 'races');
 
 afterEach(() => {
+  target.begins = 'running';
   target.script = {};
 });
 
@@ -115,10 +116,20 @@ describe('cancel against settle', () => {
       const id = await registered(app, workspaceId, chain.slice(0, 1), { driving: 'ON_REQUEST' });
       await mutate(app, 'startDataRun', { dataRunId: id });
       target.end('first', round % 2 === 0 ? 'succeeded' : 'failed');
-      const [cancelled] = await Promise.all([
-        mutate(app, 'cancelDataRun', { dataRunId: id }),
-        mutate(app, 'advanceDataRun', { dataRunId: id }),
-      ]);
+      // Sent together, or when the pass has just asked the child, or a moment after: so either side wins at times.
+      let looked: () => void = () => {};
+      const looking = new Promise<void>((resolve) => {
+        looked = resolve;
+      });
+      target.script.read = () => {
+        looked();
+        return null;
+      };
+      const advancing = mutate(app, 'advanceDataRun', { dataRunId: id });
+      if (round % 3 > 0) await looking;
+      if (round % 3 === 2) await readRun(app, id);
+      const cancelled = await mutate(app, 'cancelDataRun', { dataRunId: id });
+      await advancing;
       seen.add(await agree(id, cancelled));
     }
     expect(seen.size).toBeGreaterThan(1); // both sides won at times, or it was no race
@@ -181,4 +192,17 @@ it('keeps a paused run whose children have ended paused', async () => {
   expect(run).toMatchObject({ state: 'PAUSED', activeChildren: 0, whyNotRunning: [{ code: 'PAUSED' }] });
   await mutate(app, 'resumeDataRun', { dataRunId: id });
   await reach(app, id, 'SUCCEEDED');
+});
+
+it('pauses a run whose row moves on all the time', async () => {
+  const id = await registered(app, workspaceId, chain, { driving: 'ON_REQUEST' });
+  await mutate(app, 'startDataRun', { dataRunId: id });
+  let busy = true;
+  const moving = (async () => {
+    while (busy) await app.app.db.pool.query(`UPDATE data_run SET revision = revision + 1 WHERE id = $1`, [uuidOf(id)]);
+  })();
+  expect(await mutate(app, 'pauseDataRun', { dataRunId: id })).toMatchObject({ __typename: 'DataRun', state: 'PAUSED' });
+  busy = false;
+  await moving;
+  await mutate(app, 'cancelDataRun', { dataRunId: id });
 });

@@ -16,11 +16,11 @@ export interface Surface {
   readonly token: string;
   readonly endpoint: string;
   /** Made before the first test. */
-  own(): Tenant;
-  other(): Tenant;
-  post(body: string | Buffer, headers?: Record<string, string>): Promise<RawAnswer>;
+  readonly own: () => Tenant;
+  readonly other: () => Tenant;
+  readonly post: (body: string | Buffer, headers?: Record<string, string>) => Promise<RawAnswer>;
   /** It answers as before. Looked at once more when the file is done. */
-  lives(): Promise<void>;
+  readonly lives: () => Promise<void>;
 }
 
 export async function surface(): Promise<Surface> {
