@@ -36,18 +36,35 @@ export async function enqueue<Payload extends z.ZodType>(
 ): Promise<void> {
   const json = checked(task, payload);
   const { jobKey = null, runAt = null } = options;
-  await tx.$executeRaw`SELECT graphile_worker.add_job(${task.name}::text, ${json}::json, job_key => ${jobKey}::text, run_at => ${runAt}::timestamptz)`;
+  await added(async () => {
+    const [job] = await tx.$queryRaw<{ id: string | null }[]>`
+      SELECT id::text AS id FROM graphile_worker.add_job(${task.name}::text, ${json}::json, job_key => ${jobKey}::text, run_at => ${runAt}::timestamptz)`;
+    return job?.id;
+  });
 }
 
 /** The same on a connection of pg, for work that runs in a transaction of its own there. */
 export async function enqueueWith<Payload extends z.ZodType>(
-  client: pg.ClientBase,
+  client: pg.ClientBase | pg.Pool,
   task: Task<Payload>,
   payload: z.input<Payload>,
   options: EnqueueOptions = {},
 ): Promise<void> {
   const values = [task.name, checked(task, payload), options.jobKey ?? null, options.runAt ?? null];
-  await client.query('SELECT graphile_worker.add_job($1::text, $2::json, job_key => $3::text, run_at => $4::timestamptz)', values);
+  const text = 'SELECT id::text AS id FROM graphile_worker.add_job($1::text, $2::json, job_key => $3::text, run_at => $4::timestamptz)';
+  await added(async () => (await client.query<{ id: string | null }>(text, values)).rows[0]?.id);
+}
+
+/**
+ * graphile-worker 0.17 adds a keyed job in two statements, and adds none, without a word, where a worker takes the older job with the key
+ * between them. Asked again it sees that one taken, and makes a new one.
+ */
+async function added(add: () => Promise<string | null | undefined>): Promise<void> {
+  for (let attempt = 1; attempt <= 5; attempt++) {
+    const id = await add();
+    if (id !== null && id !== undefined) return;
+  }
+  throw new Error('a job could not be added: the one before it is taken again and again');
 }
 
 /** What is stored is what was given, not what the schema made of it: the worker parses it again. */

@@ -50,6 +50,24 @@ describe('enqueueing', async () => {
     expect(await jobs()).toMatchObject([{ payload: { name: 'last' }, key: 'one', run_at: runAt }]);
   });
 
+  it('loses none where a worker takes the job of the same key in that moment', async () => {
+    await enqueue(db, greet, { name: 'first' }, { jobKey: 'taken' });
+    const worker = new pg.Client({ connectionString: url });
+    await worker.connect();
+    await worker.query('BEGIN');
+    await worker.query(`UPDATE graphile_worker._private_jobs SET locked_at = now(), locked_by = 'worker' WHERE key = 'taken'`);
+    const adding = enqueue(db, greet, { name: 'news' }, { jobKey: 'taken' });
+    const waits = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    await expect.poll(async () => (await client.query(waits)).rowCount).toBe(1);
+    await worker.query('COMMIT');
+    await worker.end();
+    await adding;
+    expect(await jobs()).toMatchObject([
+      { payload: { name: 'first' }, key: null },
+      { payload: { name: 'news' }, key: 'taken' },
+    ]);
+  });
+
   it('refuses a payload that the schema refuses, on both sides', async () => {
     // @ts-expect-error: a number is no name
     await expect(enqueue(db, greet, { name: 1 })).rejects.toThrow(z.ZodError);

@@ -153,11 +153,11 @@ const claimedTooOften: Failure = {
 
 /** This process is ending: another takes the job over at once, neither waiting for the lease nor for its reaper’s turn. */
 async function handOver(db: Db, claim: Claim): Promise<void> {
-  await db.pool.query(
-    `WITH freed AS (UPDATE store_job SET lease_until = clock_timestamp() WHERE id = $1 AND fence = $2 AND state = 'running' RETURNING id)
-     SELECT graphile_worker.add_job($3, json_build_object('storeJobId', id), job_key => 'load:' || id) FROM freed`,
-    [claim.id, claim.fence, loadStoreJob.name],
+  const { rowCount } = await db.pool.query(
+    `UPDATE store_job SET lease_until = clock_timestamp() WHERE id = $1 AND fence = $2 AND state = 'running'`,
+    [claim.id, claim.fence],
   );
+  if (rowCount === 1) await enqueueWith(db.pool, loadStoreJob, { storeJobId: claim.id }, { jobKey: `load:${claim.id}` });
 }
 
 async function claimJob(loader: StoreLoader, jobId: string): Promise<Claim | null> {
