@@ -1,5 +1,7 @@
 // Authority on job targets: asked for at each call, for the datasets that the call would drive, and by no other permission replaced.
+
 import { beforeAll, expect, it } from 'vitest';
+import { ownAuthority } from '../../src/auth/grants.ts';
 import { everything, startApp } from '../support/app.ts';
 import { createWorkspace, mutate, readRun, register, stage, zipOf } from '../support/story.ts';
 
@@ -52,4 +54,11 @@ it('is enough by the target’s name and by the star', async () => {
 it('of a run that nobody drives is not needed to cancel it', async () => {
   const id = await newRun('idle');
   expect(await mutate(app, 'cancelDataRun', { dataRunId: id }, without)).toMatchObject({ __typename: 'DataRun', state: 'CANCELLED' });
+});
+
+it('is not one’s own any more once one’s token has run out, also in the middle of a pass', async () => {
+  const viewer = { subject: 'ann', permissions: new Set(['target:*']), workspaces: '*' } as const;
+  const mayDrive = async (expiresAt: Date) => (await ownAuthority({ ...viewer, expiresAt })(null as never)).mayDrive('store');
+  expect(await mayDrive(new Date(Date.now() + 60_000))).toBe(true);
+  expect(await mayDrive(new Date(Date.now() - 1))).toBe(false);
 });

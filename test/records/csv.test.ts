@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { byteReader } from '../../src/records/bytes.ts';
+import { csvGuard, GuardObjection, recordBytesLimit } from '../../src/records/csv-guard.ts';
 import { readCsvSlowly } from '../../src/records/csv-slow.ts';
 import { readCsvFast } from '../../src/records/csv-stage.ts';
 import { LoadFailure } from '../../src/records/reading.ts';
@@ -126,6 +127,34 @@ describe('the two CSV readers', () => {
     } finally {
       client.release();
     }
+  });
+});
+
+describe('the guard before COPY', () => {
+  const guard = () => csvGuard({ delimiter: 0x2c, quote: 0x22 }, true);
+
+  it('objects to a line that ends the input of COPY before Postgres 18, wherever the bytes are cut', () => {
+    for (const pieces of [['a,b\n\\.\n'], ['a,b\n\\', '.\n'], ['a,b\n', '\\', '.', '\n']]) {
+      const { push } = guard();
+      expect(() => pieces.map((piece) => push(Buffer.from(piece))), pieces.join('|')).toThrow(GuardObjection);
+    }
+    expect(() => guard().push(Buffer.from('a,\\.\n\\a.\n'))).not.toThrow();
+  });
+
+  it('objects to a record that would fill the memory, and to no number of short ones', () => {
+    const chunk = Buffer.alloc(1 << 20, 'x');
+    const all = (piece: Buffer) => {
+      const { push } = guard();
+      for (let bytes = 0; bytes <= recordBytesLimit; bytes += piece.length) push(piece);
+    };
+    expect(() => all(chunk)).toThrow(GuardObjection);
+    expect(() => all(Buffer.concat([chunk, Buffer.from('\n')]))).not.toThrow();
+  });
+
+  it('objects to a quote that is never closed', () => {
+    const { push, end } = guard();
+    push(Buffer.from('a,"b\n'));
+    expect(end).toThrow(GuardObjection);
   });
 });
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { account, field, inPieces, plan, recordsDatabase, schema, shared } from './loading.ts';
@@ -52,6 +53,39 @@ describe('loading with a primary key', () => {
     expect(await db.load(tags, 'id,label\n1,b\n2,a\n')).toMatchObject({ state: 'succeeded', rows: { updated: 2 } });
   });
 
+  it('replaces the version that is live, and leaves those before it as they are', async () => {
+    const dataset = plan('versions', schema([field('id', 'integer'), field('goods')], { primaryKey: ['id'] }));
+    const versions = async () => {
+      const { rows: datasets } = await db.pool.query(`SELECT table_name AS table FROM dataset WHERE name = 'versions'`);
+      return (await db.pool.query(`SELECT c2 AS goods, replaced_by, replaced_xid FROM records.${datasets[0].table} ORDER BY row_id`)).rows;
+    };
+    for (const goods of ['salt', 'wool']) await db.load(dataset, `id,goods\n1,${goods}\n`);
+    const [salt] = await versions();
+    expect(await db.load(dataset, 'id,goods\n1,tin\n')).toEqual({ state: 'succeeded', rows: account({ source: 1, updated: 1 }) });
+    expect((await versions())[0]).toEqual(salt);
+    expect(await db.load(dataset, 'id,goods\n1,tin\n')).toMatchObject({ rows: account({ source: 1, unchanged: 1 }) });
+    expect((await db.pool.query(`SELECT row_count FROM dataset WHERE name = 'versions'`)).rows).toEqual([{ row_count: '1' }]);
+  });
+
+  it('finds a repeated key also where both rows are as the one that is already there', async () => {
+    const dataset = plan('twins', schema([field('id', 'integer'), field('goods')], { primaryKey: ['id'] }));
+    await db.load(dataset, 'id,goods\n1,salt\n');
+    expect(await db.load(dataset, 'id,goods\n1,salt\n1,salt\n')).toMatchObject({
+      state: 'failed',
+      rows: account({ source: 2, rejected: 1, unprocessed: 1 }),
+      errors: { first: [{ row: 2, field: 'id', code: 'PRIMARY_KEY' }] },
+    });
+  });
+
+  it('finds a repeated key also where one of the two rows is held back', async () => {
+    const foreignKeys = [{ fields: ['of'], reference: { resource: 'nowhere', fields: ['id'] } }];
+    const dataset = plan('half-held', schema([field('id', 'integer'), field('of')], { primaryKey: ['id'], foreignKeys }));
+    expect(await db.load(dataset, 'id,of\n1,\n1,x\n')).toMatchObject({
+      state: 'failed',
+      errors: { count: 1, first: [{ row: 2, field: 'id', code: 'PRIMARY_KEY' }] },
+    });
+  });
+
   it('finds a repeated key also where one of the two rows is already there', async () => {
     expect(await db.load(sacks, 'id,goods,kilos\n2,wool,\n2,silk,\n')).toMatchObject({
       rows: account({ source: 2, rejected: 1, unprocessed: 1 }),
@@ -61,6 +95,15 @@ describe('loading with a primary key', () => {
 });
 
 describe('loading without a key', () => {
+  it('keeps the order of the file also where it replaces many more rows than it brings', async () => {
+    const dataset = plan('ordered', schema([field('a'), field('b')]));
+    const lines = (from: number, count: number) => Array.from({ length: count }, (_, n) => `x${((from + n) * 7_919) % 1_000_003},y`);
+    await db.load(dataset, `a,b\n${lines(0, 20_000).join('\n')}\n`);
+    const fresh = lines(50_000, 500);
+    expect(await db.load(dataset, `a,b\n${fresh.join('\n')}\n`)).toMatchObject({ rows: { loaded: 500, unchanged: 0 } });
+    expect((await db.rows('ordered')).map(({ a, b }) => `${a},${b}`)).toEqual(fresh);
+  });
+
   const weighings = plan('weighings', schema([field('taken', 'date'), field('gate'), field('kilos', 'number')]));
 
   it('replaces the dataset as a whole and keeps equal rows, as many as there are (C10)', async () => {
@@ -272,6 +315,27 @@ describe('the transaction', () => {
     expect(outcomes.map((outcome) => outcome !== 'abandoned' && outcome.state)).toEqual(['succeeded', 'succeeded']);
     expect((await db.rows('turns')).map(({ a }) => Number(a)).sort((a, b) => a - b)).toEqual([1, 2, 3]);
     expect((await db.pool.query(`SELECT row_count FROM dataset WHERE name = 'turns'`)).rows).toEqual([{ row_count: '3' }]);
+  });
+
+  it('keeps a second load of a dataset that is there waiting until the first has committed', async () => {
+    await db.load(dataset('waits'), 'a\n1\n');
+    const order: string[] = [];
+    let begun: () => void = () => {};
+    const first = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    const slow = db.load(dataset('waits'), 'a\n2\n', {
+      async settle() {
+        begun();
+        await sleep(300);
+        order.push('first');
+      },
+    });
+    await first;
+    await db.load(dataset('waits'), 'a\n3\n', { settle: async () => void order.push('second') });
+    await slow;
+    expect(order).toEqual(['first', 'second']);
+    expect((await db.pool.query(`SELECT row_count FROM dataset WHERE name = 'waits'`)).rows).toEqual([{ row_count: '3' }]);
   });
 
   it('leaves the session as it was', async () => {

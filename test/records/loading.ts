@@ -79,6 +79,8 @@ export function inPieces(bytes: Buffer, size = 65_536): Readable {
 }
 
 export interface LoadOptions {
+  /** Another than the database's own. */
+  readonly workspaceId?: string;
   readonly onMissingReference?: LoadRequest['onMissingReference'];
   readonly expandedBytesLimit?: number;
   readonly signal?: AbortSignal;
@@ -99,7 +101,7 @@ export async function recordsDatabase() {
     const plain = Buffer.from(data);
     const bytes = dataset.gzip && typeof data === 'string' ? gzipSync(plain) : plain;
     const request: LoadRequest = {
-      workspaceId,
+      workspaceId: options.workspaceId ?? workspaceId,
       runId: randomUUID(),
       storeJobId: randomUUID(),
       dataset,

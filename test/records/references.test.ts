@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { ForeignKey } from '../../src/packages/plan.ts';
 import { account, field, plan, recordsDatabase, schema } from './loading.ts';
@@ -69,6 +70,31 @@ describe('missing references', () => {
       rows: { loaded: 1, blocked: 1 },
       blockers: [{ sampleKeys: ['a'], clearedBy: ['nowhere'] }],
     });
+  });
+
+  it('are not found in the dataset of that name in another workspace', async () => {
+    const other = randomUUID();
+    await db.pool.query(`INSERT INTO workspace (id, slug, name) VALUES ($1, 'neighbour', 'n')`, [other]);
+    await db.load(plan('private', schema([field('code')])), 'code\nsecret\n', { workspaceId: other });
+    const dataset = orders('prying', [key('code', 'private', 'code')]);
+    expect(await db.load(dataset, 'id,code,batch\n1,secret,\n')).toMatchObject({ state: 'blocked', rows: { loaded: 0, blocked: 1 } });
+    expect(await db.load(dataset, 'id,code,batch\n1,secret,\n', { workspaceId: other })).toMatchObject({ state: 'succeeded' });
+  });
+
+  it('are missing where the row was there, and was replaced or left the dataset', async () => {
+    const dataset = orders('stale', [key('code', 'shelf', 'code')]);
+    const labels = orders('stale-labels', [key('code', 'tagged', 'label')]);
+    await db.load(plan('shelf', schema([field('code')])), 'code\nold\nnew\n');
+    await db.load(plan('shelf', schema([field('code')])), 'code\nnew\n');
+    expect(await db.load(dataset, 'id,code,batch\n1,old,\n2,new,\n')).toMatchObject({
+      state: 'blocked',
+      rows: { loaded: 1, blocked: 1 },
+      blockers: [{ sampleKeys: ['old'] }],
+    });
+    const tagged = plan('tagged', schema([field('id', 'integer'), field('label')], { primaryKey: ['id'] }));
+    await db.load(tagged, 'id,label\n1,before\n');
+    await db.load(tagged, 'id,label\n1,after\n');
+    expect(await db.load(labels, 'id,code,batch\n1,before,\n2,after,\n')).toMatchObject({ blockers: [{ sampleKeys: ['before'] }] });
   });
 
   it('compare across types by what the values look like', async () => {

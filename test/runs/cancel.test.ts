@@ -265,6 +265,51 @@ it('does not take a child that the cancel stopped for one that somebody else did
   expect(await cancelling).toMatchObject({ state: 'CANCELLED', steps: [{ state: 'CANCELLED', failure: null }] });
 });
 
+it('does not take an older look at a child for its answer to the cancel', async () => {
+  const id = await registered(app, workspaceId, [first], { driving: 'ON_REQUEST' });
+  await mutate(app, 'startDataRun', { dataRunId: id });
+  let late: (() => void) | null = null;
+  target.script.read = (job) =>
+    new Promise<Answer>((resolve) => {
+      late = () => resolve({ is: 'job', report: { id: job.id, state: 'running', progress: { done: 0n, total: null, unit: 'rows' } } });
+    });
+  const advancing = mutate(app, 'advanceDataRun', { dataRunId: id });
+  await expect.poll(() => late).not.toBeNull();
+  target.script.cancel = () => ({ is: 'forbidden', message: 'not yours' });
+  expect(await mutate(app, 'cancelDataRun', { dataRunId: id, force: true })).toMatchObject({ state: 'CANCELLED' });
+  target.script.cancel = () => new Promise<Answer>(() => {}); // nobody who asks again has an answer soon
+  (late as unknown as () => void)();
+  await advancing;
+  expect((await extra(id)).steps[0].cancelAnswer).toBe('refused');
+  target.script = {};
+  await expect.poll(async () => (await readRun(app, id)).steps[0].state).toBe('CANCELLED');
+});
+
+it.each<[string, Answer, string]>([
+  ['is refused', { is: 'forbidden', message: 'not yours' }, 'ForbiddenError'],
+  ['is agreed to', { is: 'none' }, 'InvalidTransitionError'],
+])('leaves the mark of another cancel alone where its own is gone and it %s', async (_what, answer, refusal) => {
+  const id = await active([first]);
+  let agree: (() => void) | null = null;
+  target.script.cancel = () =>
+    new Promise<Answer>((resolve) => {
+      agree = () => resolve(answer);
+    });
+  const cancelling = mutate(app, 'cancelDataRun', { dataRunId: id });
+  await expect.poll(() => agree).not.toBeNull();
+  // Its own mark was cleared by another process that went on with it, and somebody else has set one since.
+  await app.app.db.pool.query(
+    `UPDATE data_run SET revision = revision + 1, cancel_requested_at = clock_timestamp(), cancel_requested_by = 'bob' WHERE id = $1`,
+    [uuidOf(id)],
+  );
+  (agree as unknown as () => void)();
+  expect(await cancelling).toMatchObject({ __typename: refusal });
+  const { rows } = await app.app.db.pool.query(`SELECT state, cancel_requested_by FROM data_run WHERE id = $1`, [uuidOf(id)]);
+  expect(rows).toEqual([{ state: 'RUNNING', cancel_requested_by: 'bob' }]);
+  target.script = {};
+  await reach(app, id, 'CANCELLED');
+});
+
 it('shows what a child last said to the cancel', async () => {
   const id = await active([first]);
   target.script.cancel = () => ({ is: 'unknown', message: '503' });

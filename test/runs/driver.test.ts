@@ -1,12 +1,12 @@
 // The driver against a target whose every answer is decided here. The target's own ledger says what was really created.
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, onTestFinished } from 'vitest';
 import { pass } from '../../src/runs/driver.ts';
 import { storeTarget } from '../../src/runs/targets/store.ts';
 import type { Answer } from '../../src/runs/targets/target.ts';
 import { driveInBackground } from '../../src/runs/tasks.ts';
 import { startApp } from '../support/app.ts';
 import { scriptedTarget } from '../support/scripted-target.ts';
-import { chain, eventsOf, registered, uuidOf } from '../support/states.ts';
+import { chain, eventsOf, everythingOf, registered, uuidOf } from '../support/states.ts';
 import { createWorkspace, mutate, reach, readRun } from '../support/story.ts';
 
 const target = scriptedTarget();
@@ -88,6 +88,17 @@ it('sends a submission that never arrived again, with the same key', async () =>
   expect(jobsOf(id)).toHaveLength(1);
   target.end('first', 'succeeded');
   await reach(app, id, 'SUCCEEDED');
+});
+
+it('has committed the intent, with its key, before the target hears of it', async () => {
+  const seen: unknown[] = [];
+  target.script.submit = async ({ key }, take): Promise<Answer> => {
+    seen.push(...(await app.app.db.pool.query('SELECT state::text, attempt FROM data_run_step WHERE idempotency_key = $1', [key])).rows);
+    return { is: 'job', report: take() };
+  };
+  const id = await active([first]);
+  expect(seen).toEqual([{ state: 'SUBMITTING', attempt: 1 }]);
+  await mutate(app, 'cancelDataRun', { dataRunId: id });
 });
 
 it('repeats the key of an intent whose process died before, or after, the call', async () => {
@@ -188,6 +199,20 @@ it('holds submissions when authority has lapsed, says so, and goes on with a new
   await reach(app, id, 'SUCCEEDED');
 });
 
+it('submits nothing to a target that the grant does not name', async () => {
+  const id = await active(chain);
+  await app.app.db.pool.query(`UPDATE run_grant SET targets = '{store}' WHERE run_id = $1`, [uuidOf(id)]);
+  target.end('first', 'succeeded');
+  await expect.poll(async () => (await stepOf(id, 'first')).state).toBe('SUCCEEDED');
+  await driveInBackground({ ...app.tasks, stop: new AbortController().signal }, uuidOf(id));
+  expect(await readRun(app, id)).toMatchObject({
+    whyNotRunning: [{ code: 'AUTHORITY_LAPSED', subject: 'second' }],
+    steps: [{}, { state: 'PENDING' }],
+  });
+  expect(jobsOf(id)).toHaveLength(1);
+  await mutate(app, 'cancelDataRun', { dataRunId: id });
+});
+
 it('drives on request only when asked, and reading is not asking', async () => {
   const id = await registered(app, workspaceId, chain, { driving: 'ON_REQUEST' });
   const answered = await mutate(app, 'startDataRun', { dataRunId: id });
@@ -232,16 +257,55 @@ it('lets one pass through at a time, takes over from a dead one, and lets its zo
   await mutate(app, 'cancelDataRun', { dataRunId: id });
 });
 
+it('lets a pass that lost its lease write nothing, not even what still fits, and leaves the lease to its heir', async () => {
+  const id = await registered(app, workspaceId, [first], { driving: 'ON_REQUEST' });
+  const lease = async () =>
+    (await app.app.db.pool.query(`SELECT fence, lease_owner, lease_until FROM data_run WHERE id = $1`, [uuidOf(id)])).rows[0];
+  const open: ((answer: Answer) => void)[] = [];
+  const hanging = () => new Promise<Answer>((resolve) => open.push(resolve));
+  target.script = { submit: hanging, find: hanging };
+  onTestFinished(() => {
+    for (const answer of open) answer({ is: 'unknown', message: 'the test is over' }); // or the passes would keep the app from stopping
+  });
+  const driver = { ...app.app.runs.driver, settings: { leaseMs: 60_000, deadlineMs: 60_000 } };
+  const authorise = async () => ({ subject: 'ann', mayDrive: () => true });
+  await app.app.db.pool.query(`UPDATE data_run SET state = 'RUNNING', started_at = now() WHERE id = $1`, [uuidOf(id)]);
+  const zombie = pass(driver, uuidOf(id), { authorise, by: { actor: 'zombie' } });
+  await expect.poll(() => open.length).toBe(1);
+  await app.app.db.pool.query(`UPDATE data_run SET lease_until = clock_timestamp() WHERE id = $1`, [uuidOf(id)]);
+  const heir = pass(driver, uuidOf(id), { authorise, by: { actor: 'heir' } });
+  await expect.poll(() => open.length).toBe(2);
+  const held = await lease();
+  const before = await everythingOf(app, id);
+  // The step stands as it stood when the zombie submitted: its lost lease alone keeps the answer out.
+  open[0]?.({ is: 'job', report: { id: 'of the zombie', state: 'failed', progress: { done: 0n, total: null, unit: 'rows' } } });
+  await zombie;
+  expect(await everythingOf(app, id)).toEqual(before);
+  expect(await lease()).toEqual(held); // neither given back nor made longer
+  expect(await pass(driver, uuidOf(id), { authorise, by: { actor: 'third' } })).toBe(false);
+  target.script = {};
+  open[1]?.({ is: 'none' });
+  await heir;
+  expect(jobsOf(id)).toHaveLength(1);
+  await mutate(app, 'cancelDataRun', { dataRunId: id });
+});
+
 it('fails nothing by a refused look-up: only the answer to a submission ends a step', async () => {
   const id = await registered(app, workspaceId, [first], { driving: 'ON_REQUEST' });
   target.script.submit = (_submission, take) => {
     take();
     return { is: 'unknown', message: 'reset' };
   };
-  target.script.find = () => ({ is: 'forbidden', message: 'credentials are being changed' });
+  const failure = { code: 'GONE', origin: 'target', phase: 'submitting', retryable: false, summary: 'No such thing.' } as const;
   await mutate(app, 'startDataRun', { dataRunId: id });
-  await mutate(app, 'advanceDataRun', { dataRunId: id });
-  expect((await stepOf(id, 'first')).state).toBe('SUBMITTING');
+  for (const answer of [
+    { is: 'forbidden', message: 'credentials are being changed' },
+    { is: 'refused', failure },
+  ] as const) {
+    target.script.find = () => answer;
+    await mutate(app, 'advanceDataRun', { dataRunId: id });
+    expect((await stepOf(id, 'first')).state).toBe('SUBMITTING');
+  }
   target.script = {};
   await mutate(app, 'advanceDataRun', { dataRunId: id });
   expect((await stepOf(id, 'first')).state).toBe('ACTIVE');

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { startPackhorse } from '../../src/main.ts';
 import { runStoreJob } from '../../src/runs/targets/store-loader.ts';
+import { reapRuns } from '../../src/runs/tasks.ts';
 import { startApp } from '../support/app.ts';
 import { type Hold, holdReading, holdWriting } from '../support/holds.ts';
 import { chainOf, storedContents } from '../support/source.ts';
@@ -202,6 +203,22 @@ describe('a cancel', () => {
     // Nobody takes it up again, and the name is free for another run.
     expect(await all(`SELECT FROM store_job WHERE state IN ('queued', 'running')`)).toEqual([]);
   });
+
+  it('that came in the last moment, and that no heartbeat has seen, still leaves no rows', async () => {
+    const { id, workspaceId } = await registered();
+    const hold = await holdWriting(databaseUrl, workspaceId, 'crates');
+    await start(id);
+    await heldAt(hold);
+    const lease = async () => (await all('SELECT lease_until FROM store_job WHERE run_id = $1', [uuidOf(id)]))[0].lease_until.getTime();
+    const before = await lease();
+    await expect.poll(lease, { interval: 5 }).not.toBe(before);
+    // A heartbeat has just been: from here to the next one only the loader's own last statement can see the mark.
+    await all('UPDATE store_job SET cancel_requested_at = clock_timestamp() WHERE run_id = $1', [uuidOf(id)]);
+    await hold.release();
+    await expect.poll(async () => (await jobsOf(id))[0].state).toBe('cancelled');
+    expect(await datasetsIn(workspaceId)).toEqual([]);
+    await reach(app, id, 'FAILED'); // stopped without the run having been cancelled
+  });
 });
 
 describe('jobs and processes', () => {
@@ -222,6 +239,25 @@ describe('jobs and processes', () => {
     expect((await quiet.query('SELECT count(*)::int AS loads FROM dataset_load')).rows).toEqual([{ loads: 1 }]);
   });
 
+  it('a load whose process died, and for which no task is left, is found by the reaper', async () => {
+    const quiet = idle.app.db.pool;
+    const { id } = await registered({ driving: 'ON_REQUEST' }, idle);
+    await start(id, idle);
+    const { rows } = await quiet.query('SELECT id FROM store_job WHERE run_id = $1', [uuidOf(id)]);
+    const tasks = async () => (await quiet.query('SELECT FROM graphile_worker.jobs WHERE key = $1', [`load:${rows[0].id}`])).rowCount;
+    const reap = () =>
+      reapRuns({ ...idle.tasks, stop: new AbortController().signal }, (error) => {
+        throw error;
+      });
+    await quiet.query('SELECT graphile_worker.complete_jobs(array_agg(id)) FROM graphile_worker.jobs');
+    await quiet.query(`UPDATE store_job SET state = 'running', lease_until = now() + interval '1 hour' WHERE id = $1`, [rows[0].id]);
+    await reap();
+    expect(await tasks()).toBe(0); // somebody holds it
+    await quiet.query(`UPDATE store_job SET lease_until = now() WHERE id = $1`, [rows[0].id]);
+    await reap();
+    expect(await tasks()).toBe(1);
+  });
+
   it('a cancelled job whose loader died is confirmed stopped by whoever finds it', async () => {
     const quiet = idle.app.db.pool;
     const { id } = await registered({ driving: 'ON_REQUEST' }, idle);
@@ -236,6 +272,25 @@ describe('jobs and processes', () => {
     } finally {
       await worker.stop();
     }
+  });
+
+  it('a process that is ending hands its load over at once, lease and task', async () => {
+    const quiet = idle.app.db.pool;
+    const { id } = await registered({ driving: 'ON_REQUEST' }, idle);
+    await start(id, idle);
+    const { rows } = await quiet.query('SELECT id FROM store_job WHERE run_id = $1', [uuidOf(id)]);
+    await quiet.query(`SELECT graphile_worker.complete_jobs(array_agg(id)) FROM graphile_worker.jobs`);
+    const hold = await holdReading(idle.config.databaseUrl ?? '');
+    const stop = new AbortController();
+    const loading = runStoreJob({ ...idle.tasks.loader, leaseMs: 60_000 }, rows[0].id, stop.signal);
+    await heldAt(hold);
+    stop.abort();
+    await loading;
+    await hold.release();
+    expect(
+      (await quiet.query(`SELECT state, lease_until <= clock_timestamp() AS free FROM store_job WHERE id = $1`, [rows[0].id])).rows,
+    ).toEqual([{ state: 'running', free: true }]);
+    expect((await quiet.query('SELECT FROM graphile_worker.jobs WHERE key = $1', [`load:${rows[0].id}`])).rowCount).toBe(1);
   });
 
   it('a process that is ending begins no load', async () => {

@@ -48,6 +48,22 @@ it('gives 20 registrations with one key one answer, and a conflict to other inpu
   expect(await mutate(app, 'registerDataRun', input)).toMatchObject({ id: answers[0].id, state: 'CANCELLED' });
 });
 
+it('keeps a key apart for each subject, and forgets it after its time', async () => {
+  const packages = await Promise.all(['of-ann', 'of-bob', 'later'].map(async (name) => stage(app, workspaceId, await zipOf(name, chain))));
+  const ask = (index: number, token?: string) =>
+    mutate(app, 'registerDataRun', { workspaceId, packageId: packages[index], driving: 'ON_REQUEST', idempotencyKey: 'k-mine' }, token);
+  const ann = await ask(0);
+  const bob = await ask(1, await app.token({ subject: 'bob' }));
+  expect([ann.__typename, bob.__typename]).toEqual(['DataRun', 'DataRun']);
+  expect(bob.id).not.toBe(ann.id);
+  expect(await ask(2)).toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' });
+  await app.app.db.pool.query(`UPDATE idempotency_key SET expires_at = clock_timestamp() WHERE key = 'k-mine'`);
+  const later = await ask(2);
+  expect(later.__typename).toBe('DataRun');
+  expect((await ask(2)).id).toBe(later.id);
+  for (const { id } of [ann, bob, later]) await mutate(app, 'cancelDataRun', { dataRunId: id });
+});
+
 it.each(['BACKGROUND', 'ON_REQUEST'])('lets one of 16 starts through (%s), and submits each dataset once', async (driving) => {
   const id = await registered(app, workspaceId, chain, { driving });
   const answers = await Promise.all(times(16).map(() => mutate(app, 'startDataRun', { dataRunId: id })));

@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { discardExpired } from '../../src/packages/tasks.ts';
+import { registerDataRun } from '../../src/runs/register.ts';
 import { startApp } from '../support/app.ts';
 import { uuidOf } from '../support/states.ts';
 import { createWorkspace, depot, mutate, reach, register, stage, zipOf } from '../support/story.ts';
@@ -37,6 +38,32 @@ it('keeps the bytes while a run needs them, discards them a day after, and says 
     __typename: 'ConflictError',
     code: 'PACKAGE_NOT_UPLOADED',
   });
+});
+
+it('registers nothing whose bytes were discarded while it was looked at', async () => {
+  const packageId = await stage(app, workspaceId, await zipOf('late', depot));
+  const { db, runs, packages } = app.app;
+  const { storage } = packages;
+  // Housekeeping comes in between: the package is sound, and its day over, when the run is to be written.
+  const discarding = {
+    ...storage,
+    async get(...args: Parameters<typeof storage.get>) {
+      await db.pool.query(`UPDATE data_package SET discarded_at = clock_timestamp() WHERE id = $1`, [uuidOf(packageId)]);
+      return storage.get(...args);
+    },
+  };
+  const viewer = { subject: 'ann', permissions: new Set(['data-run']), workspaces: '*', expiresAt: new Date(Date.now() + 60_000) } as const;
+  const input = {
+    workspaceId: uuidOf(workspaceId),
+    packageId: uuidOf(packageId),
+    driving: 'ON_REQUEST',
+    onInvalidRow: 'FAIL',
+    onMissingReference: 'BLOCK',
+    onHashMismatch: 'FAIL',
+  } as const;
+  const registering = registerDataRun(runs, { ...packages, storage: discarding }, { viewer, requestId: 'r' }, input);
+  await expect(registering).rejects.toMatchObject({ code: 'PACKAGE_NOT_UPLOADED' });
+  expect(await db.prisma.dataRun.count({ where: { packageId: uuidOf(packageId) } })).toBe(0);
 });
 
 it('makes up for a deletion that failed, and lets it keep no other', async () => {

@@ -220,6 +220,15 @@ describe('what is uploaded', () => {
 });
 
 describe('registering', () => {
+  it('for a package that was discarded meanwhile keeps nothing, or its bytes would never be deleted', async () => {
+    const { url, id } = await staged();
+    await app.app.db.pool.query('UPDATE data_package SET discarded_at = clock_timestamp() WHERE id = $1', [id]);
+    expect((await put(url, zip)).status).toBe(409);
+    expect(kept(id)).toEqual([]);
+    const { rows } = await app.app.db.pool.query('SELECT storage_key, uploaded_at FROM data_package WHERE id = $1', [id]);
+    expect(rows).toEqual([{ storage_key: null, uploaded_at: null }]);
+  });
+
   it('what was not uploaded is a conflict', async () => {
     const { packageId } = await staged();
     expect(await mutate(app, 'registerDataRun', { workspaceId, packageId })).toMatchObject({
