@@ -1,4 +1,5 @@
 // Following the log: one loop that replays, joins the tail and stays on it. A slow reader just reads later; nothing is buffered.
+import { UnauthenticatedError } from '../auth/token.ts';
 import type { Db } from '../db.ts';
 import type { LifecycleEvent } from '../generated/prisma/client.ts';
 import type { Bell } from './listen.ts';
@@ -29,7 +30,12 @@ export function cancellable<T>(
   if (signals.some((signal) => signal.aborted)) own.abort();
   for (const signal of signals) signal.addEventListener('abort', abort);
   const remaining = expiresAt === null ? longestTimer : Math.max(0, expiresAt.getTime() - Date.now());
-  const expiry = expiresAt === null ? undefined : setTimeout(abort, Math.min(remaining, longestTimer));
+  let expired = false;
+  const expire = () => {
+    expired = true;
+    abort();
+  };
+  const expiry = expiresAt === null ? undefined : setTimeout(expire, Math.min(remaining, longestTimer));
   const source = make(own.signal);
   const over = () => {
     clearTimeout(expiry);
@@ -44,6 +50,7 @@ export function cancellable<T>(
       try {
         const step = await source.next();
         ended = step.done === true;
+        if (ended && expired) throw new UnauthenticatedError(); // or the end would look like there being no more
         return step;
       } finally {
         if (ended) over(); // it may also have thrown

@@ -1,5 +1,6 @@
 // Where the coded errors meet GraphQL: members of result unions, and codes on `errors[]` for what has no union.
 import { GraphQLError } from 'graphql';
+import { UnauthenticatedError } from '../auth/token.ts';
 import { postgresFault } from '../db.ts';
 import {
   BusyError,
@@ -97,6 +98,7 @@ const coded = [
   InvalidPackageError,
   CursorError,
   BusyError,
+  UnauthenticatedError,
 ];
 
 /** Postgres refused a value that the edge should have refused: the classes of bad data and of limits. */

@@ -62,7 +62,7 @@ export function refuseUnlessAllowed(run: DataRun, command: RunCommand): void {
   }
   const [first] = unmetCommand(runLifecycle, command, run);
   if (first === undefined) return;
-  throw new InvalidTransitionError(run.state, command, allowedCommands(runLifecycle, run), `${command} is not possible: ${first.says}`);
+  throw new InvalidTransitionError(run.state, command, allowedCommands(runLifecycle, run), `${command} is not possible. ${first.says}`);
 }
 
 function transitionFor(run: DataRun, command: RunCommand): RunTransition {
@@ -168,7 +168,7 @@ export async function advanceDataRun(runs: Runs, caller: RunCaller, id: string):
   // The result has no ConflictError: a cancel under way is a refusal like any other here.
   const [first] = unmetCommand(runLifecycle, 'ADVANCE', run);
   if (first !== undefined) {
-    throw new InvalidTransitionError(run.state, 'ADVANCE', allowedCommands(runLifecycle, run), `ADVANCE is not possible: ${first.says}`);
+    throw new InvalidTransitionError(run.state, 'ADVANCE', allowedCommands(runLifecycle, run), `ADVANCE is not possible. ${first.says}`);
   }
   await passWithin(runs, caller, id);
   return id;

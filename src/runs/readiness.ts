@@ -15,7 +15,7 @@ const blocker = (code: string, step: DataRunStep, message: string): Blocker => (
   message,
   count: 0,
   sampleKeys: [],
-  clearedBy: [],
+  clearedBy: [step.dataset],
 });
 
 /** Ready: every dataset of the package is in the workspace, whole. A run can succeed without that. */
@@ -79,7 +79,7 @@ function holdsOf({ run, steps, grant, lapsedAt }: HoldSource): Hold[] {
     ];
   }
   if (run.state === 'REGISTERED') return [hold('NOT_STARTED', 'The run is registered and was not started.', 'Start it.')];
-  if (run.state === 'PAUSED') return [hold('PAUSED', 'The run is paused: nothing more is submitted.', 'Resume it.')];
+  if (run.state === 'PAUSED') return [hold('PAUSED', 'The run is paused: nothing more is submitted.', 'Resume it.'), ...waitingFor(steps)];
   const { settle, block, finallyBlock, submit } = decide(steps);
   const unanswered = steps.filter((step) => step.state === 'SUBMITTING');
   const couldAct = settle !== null || block.length > 0 || finallyBlock.length > 0 || submit.length > 0;
@@ -137,7 +137,7 @@ export function whyStepNotRunning(source: HoldSource, stepId: string): Hold[] {
         : `It is tried again when ${b.clearedBy.join(', ') || 'another dataset'} has succeeded.`,
     }));
   }
-  if (step.state === 'SUBMITTING') return waitingFor([step]);
+  if (step.state === 'SUBMITTING' || step.state === 'ACTIVE') return waitingFor([step]);
   if (step.state !== 'PENDING') return [];
   const missing = step.dependsOn
     .filter((name) => steps.find(({ dataset }) => dataset === name)?.state !== 'SUCCEEDED')

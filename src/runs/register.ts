@@ -35,6 +35,9 @@ export async function registerDataRun(runs: Runs, packages: Packages, caller: Ru
   const key = { workspaceId: workspace.id, subject: caller.viewer.subject, mutation: 'registerDataRun', key: idempotencyKey, input: asked };
   const prior = await priorResult(db, key);
   if (prior !== null) return prior;
+  if (previous !== null && previous.settledAt === null) {
+    throw new InvalidInputError('previousRunId', `The previous run is ${previous.state}: another attempt begins when it has settled.`);
+  }
   const { storageKey, digest, kind } = held;
   if (storageKey === null || digest === null || held.discardedAt !== null || (kind !== 'ZIP' && kind !== 'DESCRIPTOR')) {
     throw notUploaded(held.discardedAt === null ? 'has not been uploaded' : 'was uploaded too long ago and is no longer kept');
@@ -45,9 +48,12 @@ export async function registerDataRun(runs: Runs, packages: Packages, caller: Ru
     targets: [...runs.driver.targets.keys()],
     limits: packages.limits,
   });
+  if (previous !== null && previous.packageName !== plan.name) {
+    throw new InvalidInputError('previousRunId', `The previous run is of the package ${previous.packageName}, not of ${plan.name}.`);
+  }
   for (let attempt = 1; ; attempt++) {
     try {
-      return await once(db, key, (tx) => write(tx, caller, input, plan, held, previous, packages.stagedHours));
+      return await once(db, key, (tx) => write(tx, caller, input, plan, held, previous?.id ?? null, packages.stagedHours));
     } catch (error) {
       if (!violates(error, 'data_run_unfinished_key')) throw error;
       const holder = await unfinishedRun(db, workspace.id, plan.name);
@@ -71,11 +77,11 @@ function refuseUnbuiltPolicies(input: RegisterInput): void {
   }
 }
 
-async function previousRun(db: Db, caller: RunCaller, workspaceId: string, id: string | null | undefined): Promise<string | null> {
+async function previousRun(db: Db, caller: RunCaller, workspaceId: string, id: string | null | undefined): Promise<DataRun | null> {
   if (id === null || id === undefined) return null;
   const run = await findRun(db, caller, id);
   if (run.workspaceId !== workspaceId) throw new NotFoundError('data run');
-  return run.id;
+  return run;
 }
 
 function unfinishedRun(db: Db, workspaceId: string, packageName: string): Promise<DataRun | null> {

@@ -54,7 +54,7 @@ export async function serve(options: HttpOptions): Promise<RunningServer> {
     multipart: false,
     maxRequestBodySize: false, // limited below, by the stream itself: yoga's own limit costs half of the throughput
     parserAndValidationCache: { validationCache: false }, // limits.ts keeps what may be kept
-    plugins: [documentLimits<Context>(limits), jsonOnly()],
+    plugins: [documentLimits<Context>(limits), jsonOnly(), codedVariables()],
     graphiql: false,
     cors: false, // our pages are on this origin, and yoga's default invites every other one
     logging: false,
@@ -211,6 +211,25 @@ export function masked(error: unknown, log: Log): Error {
     ...at,
     extensions: { code: 'INTERNAL_ERROR' },
   });
+}
+
+/** GraphQL's own words on a document have a code from whoever validated it; those on its variables, made by execution, have none. */
+function codedVariables(): Plugin<Context> {
+  return {
+    onExecutionResult({ result, setResult }) {
+      if (result === undefined || Array.isArray(result) || !('errors' in result) || result.errors === undefined) return;
+      const errors = result.errors.map((error) =>
+        error.extensions?.['code'] === undefined
+          ? new GraphQLError(error.message, { ...placeOf(error), extensions: { ...error.extensions, code: 'BAD_USER_INPUT' } })
+          : error,
+      );
+      setResult({ ...result, errors });
+    },
+  };
+}
+
+function placeOf(error: GraphQLError) {
+  return { ...(error.path ? { path: error.path } : {}), ...(error.nodes ? { nodes: error.nodes } : {}) };
 }
 
 /** Pothos' words on a bad argument, such as a cursor that is none. */

@@ -257,6 +257,8 @@ describe('a token that expires while its holder follows a run', () => {
     const stream = await events(app.url, await app.token({ expiresInSeconds: 2 }), follow, { id: workspace });
     expect(stream.status).toBe(200);
     await expect.poll(() => app.app.bell.waiting()).toBe(1);
+    // Said, not only ended: a client takes the end of a stream for the end of what there is.
+    expect(await stream.next()).toMatchObject({ errors: [{ extensions: { code: 'UNAUTHENTICATED' } }] });
     expect(await stream.next()).toBeNull();
     expect(app.app.bell.waiting()).toBe(0);
   });

@@ -271,6 +271,6 @@ it('ends a stream when its token expires, however much is collected meanwhile', 
   });
   const ended = stream.next();
   for (const until = Date.now() + 150; Date.now() < until; ) collect();
-  expect(await ended).toEqual({ done: true, value: undefined });
+  await expect(ended).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
   expect(told?.aborted).toBe(true);
 });

@@ -8,7 +8,7 @@ import { chain, eventsOf, everythingOf, registered, uuidOf } from '../support/st
 import { createWorkspace, mutate, reach, readRun } from '../support/story.ts';
 
 const target = scriptedTarget();
-const app = await startApp({ targets: (db) => [storeTarget(db), target], env: { PACKHORSE_CANCEL_DEADLINE_MS: '400' } });
+const app = await startApp({ targets: (db) => [storeTarget(db), target], env: { PACKHORSE_CANCEL_DEADLINE_MS: '800' } });
 const workspaceId = await createWorkspace(app, 'cancel');
 const first = chain[0]!;
 const independent = [first, { ...first, name: 'other' }];
@@ -115,6 +115,19 @@ it('records how a child really ended after the cancel, and leaves the run as it 
   });
   expect(await readRun(app, id)).toMatchObject({ state: 'CANCELLED' });
   expect(await extra(id)).toMatchObject({ steps: [{ lateResult: 'succeeded' }] });
+});
+
+it('counts what is left of a cancelled run, by which the reaper finds the duty when no wake does', async () => {
+  const id = await active(chain);
+  target.script.cancel = () => ({ is: 'unknown', message: '503' });
+  await mutate(app, 'cancelDataRun', { dataRunId: id });
+  const { rows } = await app.app.db.pool.query(
+    `SELECT open_steps, active_children, cancelling_steps, open_targets, active_targets FROM data_run WHERE id = $1`,
+    [uuidOf(id)],
+  );
+  expect(rows).toEqual([{ open_steps: 0, active_children: 0, cancelling_steps: 1, open_targets: [], active_targets: [] }]);
+  target.script = {};
+  await expect.poll(async () => (await readRun(app, id)).steps[0].state).toBe('CANCELLED');
 });
 
 it('counts a child that the target does not know as stopped', async () => {

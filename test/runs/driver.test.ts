@@ -1,5 +1,7 @@
 // The driver against a target whose every answer is decided here. The target's own ledger says what was really created.
 import { afterEach, expect, it, onTestFinished } from 'vitest';
+import { inTransaction } from '../../src/db.ts';
+import { moveRow, Stale } from '../../src/lifecycle/transition.ts';
 import { pass } from '../../src/runs/driver.ts';
 import { storeTarget } from '../../src/runs/targets/store.ts';
 import type { Answer } from '../../src/runs/targets/target.ts';
@@ -287,6 +289,15 @@ it('lets a pass that lost its lease write nothing, not even what still fits, and
   open[1]?.({ is: 'none' });
   await heir;
   expect(jobsOf(id)).toHaveLength(1);
+});
+
+it('moves no step that is no longer as it was read, although the move is a legal one from where it is now', async () => {
+  const id = await active([first]);
+  const { db } = app.app;
+  const step = await db.prisma.dataRunStep.findFirstOrThrow({ where: { runId: uuidOf(id) } });
+  const table = { table: 'data_run_step', stateType: 'data_run_step_state' };
+  await expect(inTransaction(db, (tx) => moveRow(tx, table, { id: step.id, state: 'SUBMITTING' }, 'FAILED', []))).rejects.toThrow(Stale);
+  expect((await stepOf(id, 'first')).state).toBe('ACTIVE');
   await mutate(app, 'cancelDataRun', { dataRunId: id });
 });
 

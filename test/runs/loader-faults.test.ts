@@ -1,10 +1,13 @@
 // What can happen to the built-in loader in the middle of its work, each at a place where it is held.
+import { randomUUID } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createLog } from '../../src/log.ts';
 import { startPackhorse } from '../../src/main.ts';
+import { storeTarget } from '../../src/runs/targets/store.ts';
 import { runStoreJob } from '../../src/runs/targets/store-loader.ts';
+import type { Submission } from '../../src/runs/targets/target.ts';
 import { reapRuns } from '../../src/runs/tasks.ts';
 import { startApp } from '../support/app.ts';
 import { type Hold, holdReading, holdWriting } from '../support/holds.ts';
@@ -221,6 +224,34 @@ describe('a cancel', () => {
   });
 });
 
+describe('a cancel by key', () => {
+  it('leaves a tombstone: a submission that comes after it finds a cancelled job and starts nothing', async () => {
+    const { db } = idle.app;
+    const target = storeTarget(db);
+    const { id, workspaceId, packageId } = await registered({ driving: 'ON_REQUEST' }, idle);
+    const { signal } = new AbortController();
+    const key = `ph:${uuidOf(id)}:0:1`;
+    expect(await target.cancelByKey(key, { subject: 'ann' }, signal)).toMatchObject({ is: 'job', report: { state: 'cancelled' } });
+    const submission = {
+      key,
+      runId: uuidOf(id),
+      stepId: randomUUID(),
+      attempt: 1,
+      workspaceId: uuidOf(workspaceId),
+      packageId: uuidOf(packageId),
+      dataset: { name: 'crates', bytes: 20 },
+      onInvalidRow: 'FAIL',
+      onMissingReference: 'BLOCK',
+      subject: 'ann',
+    } as Submission;
+    expect(await target.submit(submission, signal)).toMatchObject({ is: 'job', report: { state: 'cancelled' } });
+    const { rows } = await db.pool.query('SELECT id, state FROM store_job WHERE idempotency_key = $1', [key]);
+    expect(rows).toMatchObject([{ state: 'cancelled' }]);
+    await runStoreJob(idle.tasks.loader, rows[0].id, signal);
+    expect((await db.pool.query('SELECT FROM dataset WHERE workspace_id = $1', [uuidOf(workspaceId)])).rowCount).toBe(0);
+  });
+});
+
 describe('jobs and processes', () => {
   it('of many that race for one job, one loads it', async () => {
     const quiet = idle.app.db.pool;
@@ -235,8 +266,12 @@ describe('jobs and processes', () => {
     } finally {
       await rival.stop();
     }
-    expect((await quiet.query('SELECT state, fence FROM store_job')).rows).toEqual([{ state: 'succeeded', fence: 1 }]);
-    expect((await quiet.query('SELECT count(*)::int AS loads FROM dataset_load')).rows).toEqual([{ loads: 1 }]);
+    expect((await quiet.query('SELECT state, fence FROM store_job WHERE run_id = $1', [uuidOf(id)])).rows).toEqual([
+      { state: 'succeeded', fence: 1 },
+    ]);
+    expect((await quiet.query('SELECT count(*)::int AS loads FROM dataset_load WHERE run_id = $1', [uuidOf(id)])).rows).toEqual([
+      { loads: 1 },
+    ]);
   });
 
   it('a load whose process died, and for which no task is left, is found by the reaper', async () => {
@@ -256,6 +291,54 @@ describe('jobs and processes', () => {
     await quiet.query(`UPDATE store_job SET lease_until = now() WHERE id = $1`, [rows[0].id]);
     await reap();
     expect(await tasks()).toBe(1);
+  });
+
+  it('a load that takes longer than its lease keeps it, and nobody takes it over', async () => {
+    const { id } = await registered();
+    const hold = await holdReading(databaseUrl);
+    await start(id);
+    const backend = await heldAt(hold);
+    // Twice the lease by the database's clock: the reaper has looked many times by then.
+    const lapsed = 'SELECT clock_timestamp() > created_at + make_interval(secs => $2) AS lapsed FROM store_job WHERE run_id = $1';
+    const twice = (2 * app.tasks.loader.leaseMs) / 1_000;
+    await expect.poll(async () => (await all(lapsed, [uuidOf(id), twice]))[0].lapsed).toBe(true);
+    expect(await hold.waiting()).toBe(backend);
+    expect(await jobsOf(id)).toMatchObject([{ state: 'running', fence: 1 }]);
+    await hold.release();
+    await reach(app, id, 'SUCCEEDED');
+    expect((await jobsOf(id)).map(({ fence }) => fence)).toEqual([1, 1]);
+  });
+
+  it('a loader that lost its job writes nothing, although no heartbeat has told it yet', async () => {
+    const { id, workspaceId } = await registered();
+    const hold = await holdWriting(databaseUrl, workspaceId, 'crates');
+    await start(id);
+    await heldAt(hold);
+    const lease = async () => (await all('SELECT lease_until FROM store_job WHERE run_id = $1', [uuidOf(id)]))[0].lease_until.getTime();
+    const before = await lease();
+    await expect.poll(lease, { interval: 5 }).not.toBe(before);
+    await all('UPDATE store_job SET fence = fence + 1 WHERE run_id = $1', [uuidOf(id)]); // as whoever takes it over does
+    await hold.release();
+    await reach(app, id, 'SUCCEEDED');
+    // Neither of the first two had it when it was settled: the one that took it over never came, and a third did it.
+    expect((await jobsOf(id))[0]).toMatchObject({ state: 'succeeded', fence: 3 });
+  });
+
+  it('a loader whose job was taken over gives up at its next heartbeat, and keeps no lease that is not its own', async () => {
+    const quiet = idle.app.db.pool;
+    const { id } = await registered({ driving: 'ON_REQUEST' }, idle);
+    await start(id, idle);
+    const { rows } = await quiet.query('SELECT id FROM store_job WHERE run_id = $1', [uuidOf(id)]);
+    const hold = await holdReading(idle.config.databaseUrl ?? '');
+    const loading = runStoreJob(idle.tasks.loader, rows[0].id, new AbortController().signal);
+    await heldAt(hold);
+    await quiet.query(`UPDATE store_job SET fence = fence + 1, lease_until = '2100-01-01' WHERE id = $1`, [rows[0].id]);
+    await expect.poll(() => hold.waiting(), { timeout: 5_000, interval: 20 }).toBeNull();
+    await hold.release();
+    await loading;
+    expect(
+      (await quiet.query(`SELECT state, fence, lease_until = '2100-01-01' AS kept FROM store_job WHERE id = $1`, [rows[0].id])).rows,
+    ).toEqual([{ state: 'running', fence: 2, kept: true }]);
   });
 
   it('a cancelled job whose loader died is confirmed stopped by whoever finds it', async () => {

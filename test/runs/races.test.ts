@@ -124,7 +124,7 @@ describe('cancel against settle', () => {
       seen.add(await agree(id, await mutate(app, 'cancelDataRun', { dataRunId: id })));
     }
     expect([...seen].sort()).toContain('CANCELLED');
-  });
+  }, 120_000);
 
   it(`settles once in ${rounds} rounds, cancelled in the moment that the pass settles it`, async () => {
     const seen = new Set<string>();
@@ -149,7 +149,7 @@ describe('cancel against settle', () => {
       seen.add(await agree(id, cancelled));
     }
     expect(seen.size).toBeGreaterThan(1); // both sides won at times, or it was no race
-  });
+  }, 120_000);
 
   it(`settles once in ${rounds} rounds from registered and paused, against start and resume`, async () => {
     for (const round of times(rounds)) {
@@ -169,7 +169,7 @@ describe('cancel against settle', () => {
       const end = events.findIndex(terminal);
       expect(events.slice(end + 1).filter(({ action }) => action === 'SUBMIT')).toEqual([]);
     }
-  });
+  }, 120_000);
 });
 
 it('submits nothing after a pause was answered, in 30 rounds with two drivers busy', async () => {

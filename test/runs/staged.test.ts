@@ -12,7 +12,7 @@ const app = await startApp();
 const workspaceId = await createWorkspace(app, 'staged');
 
 const expire = (packageId: string) =>
-  app.app.db.pool.query(`UPDATE data_package SET expires_at = clock_timestamp() WHERE id = $1`, [uuidOf(packageId)]);
+  app.app.db.pool.query(`UPDATE data_package SET expires_at = clock_timestamp() - interval '1 second' WHERE id = $1`, [uuidOf(packageId)]);
 const stored = (packageId: string) =>
   readdirSync(path.join(app.config.storage.root, 'packages', uuidOf(packageId)), { withFileTypes: true }).filter((entry) => entry.isFile())
     .length;
@@ -66,6 +66,21 @@ it('registers nothing whose bytes were discarded while it was looked at', async 
   expect(await db.prisma.dataRun.count({ where: { packageId: uuidOf(packageId) } })).toBe(0);
 });
 
+it('keeps the bytes while a child of a run that has ended is still at work, or still to be stopped', async () => {
+  const packageId = await stage(app, workspaceId, await zipOf('at-work', depot));
+  const id = await register(app, workspaceId, packageId);
+  await mutate(app, 'cancelDataRun', { dataRunId: id });
+  await discardExpired(app.app.packages); // what earlier tests have left
+  for (const counter of ['active_children', 'cancelling_steps']) {
+    await app.app.db.pool.query(`UPDATE data_run SET ${counter} = 1 WHERE id = $1`, [uuidOf(id)]);
+    await expire(packageId);
+    expect(await discardExpired(app.app.packages), counter).toBe(0);
+    expect(stored(packageId)).toBe(1);
+    await app.app.db.pool.query(`UPDATE data_run SET ${counter} = 0 WHERE id = $1`, [uuidOf(id)]);
+  }
+  expect(await discardExpired(app.app.packages)).toBe(1);
+});
+
 it('makes up for a deletion that failed, and lets it keep no other', async () => {
   const ids = [await stage(app, workspaceId, await zipOf('a', depot)), await stage(app, workspaceId, await zipOf('b', depot))];
   for (const id of ids) await expire(id);
@@ -97,4 +112,19 @@ it('tells a package’s rows once they were counted', async () => {
   await mutate(app, 'startDataRun', { dataRunId: id });
   await reach(app, id, 'SUCCEEDED');
   expect(await rows()).toEqual(['2', '1', '3']);
+});
+
+it('is another attempt of a settled run of the same package only', async () => {
+  const packageId = await stage(app, workspaceId, await zipOf('attempts', depot));
+  const other = await register(app, workspaceId, await stage(app, workspaceId, await zipOf('others', depot)));
+  await mutate(app, 'cancelDataRun', { dataRunId: other });
+  const first = await register(app, workspaceId, packageId);
+  const again = (previousRunId: string) => mutate(app, 'registerDataRun', { workspaceId, packageId, previousRunId });
+  expect(await again(first)).toMatchObject({ __typename: 'InvalidInputError', field: 'previousRunId' });
+  await mutate(app, 'cancelDataRun', { dataRunId: first });
+  expect(await again(other)).toMatchObject({ __typename: 'InvalidInputError', field: 'previousRunId' });
+  const second = await again(first);
+  expect(second).toMatchObject({ __typename: 'DataRun', state: 'REGISTERED' });
+  const { data } = await app.graphql('query ($id: ID!) { dataRun(id: $id) { previousRun { id } } }', { id: second.id });
+  expect(data.dataRun.previousRun.id).toBe(first);
 });

@@ -300,3 +300,11 @@ describe('documents that ask for too much', () => {
     expect(JSON.parse((await post(JSON.stringify({ query }))).text).data ?? null).toBeNull();
   });
 });
+
+it('variables that do not fit are refused with a code', async () => {
+  const query = 'query ($id: ID!, $first: Int) { dataRun(id: $id) { events(first: $first) { pageInfo { hasNextPage } } } }';
+  for (const variables of [{}, { id: 'x', first: 'many' }, { id: 'x', first: 2 ** 40 }]) {
+    const { text } = await post(JSON.stringify({ query, variables }));
+    expect(codesOf(text)).toEqual(['BAD_USER_INPUT']);
+  }
+});

@@ -38,6 +38,8 @@ export type DataRunAction =
   | 'CANCEL'
   /** Hold further submissions; active children go on. */
   | 'PAUSE'
+  /** Take back what a settled run wrote. Not built yet: never among the allowed actions. */
+  | 'RESET'
   /** Go on with a paused run, one pass at once. */
   | 'RESUME'
   /** Begin a registered run, or take up a paused one. */
