@@ -9,8 +9,8 @@ export class GuardObjection extends Error {
 
 export interface CsvGuard {
   /** What may go on to COPY: the chunk, without blank lines. */
-  push(chunk: Buffer): Buffer[];
-  end(): void;
+  readonly push: (chunk: Buffer) => Buffer[];
+  readonly end: () => void;
   /** Records that have ended so far. */
   readonly records: () => number;
 }

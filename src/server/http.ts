@@ -216,14 +216,15 @@ export function masked(error: unknown, log: Log): Error {
 /** GraphQL's own words on a document have a code from whoever validated it; those on its variables, made by execution, have none. */
 function codedVariables(): Plugin<Context> {
   return {
-    onExecutionResult({ result, setResult }) {
+    onExecutionResult(payload) {
+      const { result } = payload;
       if (result === undefined || Array.isArray(result) || !('errors' in result) || result.errors === undefined) return;
       const errors = result.errors.map((error) =>
         error.extensions?.['code'] === undefined
           ? new GraphQLError(error.message, { ...placeOf(error), extensions: { ...error.extensions, code: 'BAD_USER_INPUT' } })
           : error,
       );
-      setResult({ ...result, errors });
+      payload.setResult({ ...result, errors });
     },
   };
 }
