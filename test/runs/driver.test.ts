@@ -246,7 +246,7 @@ it('lets one pass through at a time, takes over from a dead one, and lets its zo
   const zombie = pass(driver, uuidOf(id), { authorise, by: { actor: 'zombie' } });
   await expect.poll(() => calls).toBe(1);
   expect(await pass(driver, uuidOf(id), { authorise, by: { actor: 'early' } })).toBe(false);
-  await app.app.db.pool.query(`UPDATE data_run SET lease_until = clock_timestamp() WHERE id = $1`, [uuidOf(id)]);
+  await app.app.db.pool.query(`UPDATE data_run SET lease_until = clock_timestamp() - interval '1 second' WHERE id = $1`, [uuidOf(id)]);
   expect(await pass(driver, uuidOf(id), { authorise, by: { actor: 'heir' } })).toBe(true);
   expect((await stepOf(id, 'first')).state).toBe('ACTIVE');
   target.end('first', 'succeeded');
@@ -274,7 +274,7 @@ it('lets a pass that lost its lease write nothing, not even what still fits, and
   await app.app.db.pool.query(`UPDATE data_run SET state = 'RUNNING', started_at = now() WHERE id = $1`, [uuidOf(id)]);
   const zombie = pass(driver, uuidOf(id), { authorise, by: { actor: 'zombie' } });
   await expect.poll(() => open.length).toBe(1);
-  await app.app.db.pool.query(`UPDATE data_run SET lease_until = clock_timestamp() WHERE id = $1`, [uuidOf(id)]);
+  await app.app.db.pool.query(`UPDATE data_run SET lease_until = clock_timestamp() - interval '1 second' WHERE id = $1`, [uuidOf(id)]);
   const heir = pass(driver, uuidOf(id), { authorise, by: { actor: 'heir' } });
   await expect.poll(() => open.length).toBe(2);
   const held = await lease();

@@ -288,7 +288,7 @@ describe('jobs and processes', () => {
     await quiet.query(`UPDATE store_job SET state = 'running', lease_until = now() + interval '1 hour' WHERE id = $1`, [rows[0].id]);
     await reap();
     expect(await tasks()).toBe(0); // somebody holds it
-    await quiet.query(`UPDATE store_job SET lease_until = now() WHERE id = $1`, [rows[0].id]);
+    await quiet.query(`UPDATE store_job SET lease_until = now() - interval '1 second' WHERE id = $1`, [rows[0].id]);
     await reap();
     expect(await tasks()).toBe(1);
   });
@@ -346,7 +346,10 @@ describe('jobs and processes', () => {
     const { id } = await registered({ driving: 'ON_REQUEST' }, idle);
     await start(id, idle);
     // As a process leaves it that was killed while it loaded.
-    await quiet.query(`UPDATE store_job SET state = 'running', fence = 1, lease_until = clock_timestamp() WHERE run_id = $1`, [uuidOf(id)]);
+    await quiet.query(
+      `UPDATE store_job SET state = 'running', fence = 1, lease_until = clock_timestamp() - interval '1 second' WHERE run_id = $1`,
+      [uuidOf(id)],
+    );
     expect(await mutate(idle, 'cancelDataRun', { dataRunId: id })).toMatchObject({ state: 'CANCELLED' });
     expect((await readRun(idle, id)).steps[0].state).toBe('CANCELLING');
     const worker = await startPackhorse({ ...idle.config, role: 'worker' }, createLog(idle.config));

@@ -154,7 +154,7 @@ const claimedTooOften: Failure = {
 /** This process is ending: another takes the job over at once, neither waiting for the lease nor for its reaper’s turn. */
 async function handOver(db: Db, claim: Claim): Promise<void> {
   const { rowCount } = await db.pool.query(
-    `UPDATE store_job SET lease_until = clock_timestamp() WHERE id = $1 AND fence = $2 AND state = 'running'`,
+    `UPDATE store_job SET lease_until = clock_timestamp() - interval '1 second' WHERE id = $1 AND fence = $2 AND state = 'running'`, // kept in ms, so that now may be rounded to a moment later
     [claim.id, claim.fence],
   );
   if (rowCount === 1) await enqueueWith(db.pool, loadStoreJob, { storeJobId: claim.id }, { jobKey: `load:${claim.id}` });
