@@ -1,9 +1,8 @@
 // `packhorse migrate`: brings the database to this version, or tells what it lacks.
 import type { Command } from '@commander-js/extra-typings';
-import pg from 'pg';
 import { readConfig } from '../config.ts';
 import { missingFromCatalog } from '../postgres/catalog.ts';
-import { MigrationError, migrate } from '../postgres/migrate.ts';
+import { connect, migrate } from '../postgres/migrate.ts';
 import { jsonFlag } from './connection.ts';
 import { exitCode } from './outcome.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -41,18 +40,7 @@ async function tellMissing(url: string, { out, finish }: Surroundings, json: boo
 }
 
 async function missingIn(url: string): Promise<string[]> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000, options: '-c timezone=UTC' });
-  client.on('error', () => {}); // without a listener it would end the process
-  try {
-    await client.connect();
-  } catch (error) {
-    await client.end().catch(() => {});
-    const reason =
-      error instanceof AggregateError ? error.errors.map(String).join(', ') : String(error instanceof Error ? error.message : error);
-    throw new MigrationError(`the database ${client.database} at ${client.host}:${client.port} does not answer: ${reason}`, {
-      cause: error,
-    });
-  }
+  const client = await connect(url);
   try {
     return await missingFromCatalog(client);
   } finally {

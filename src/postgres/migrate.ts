@@ -63,7 +63,8 @@ function readMigrations(folder: string): Migration[] {
     });
 }
 
-async function connect(url: string): Promise<pg.Client> {
+/** A connection of one’s own in UTC; throws MigrationError, in one line, where there is no answer. */
+export async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: 10_000,

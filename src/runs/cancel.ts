@@ -14,7 +14,7 @@ import type { Driver } from './driver.ts';
 import { childStepStates, runLifecycle } from './lifecycle.ts';
 import { type CommandInput, causeOf, findRun, type RunCaller, type Runs, refuseUnlessAllowed } from './operations.ts';
 import { lockRun, type RunWithSteps } from './rows.ts';
-import { applyReport, moveStep, nothingToStop, recounted, skip } from './steps.ts';
+import { applyReport, finallyBlocked, moveStep, nothingToStop, recounted, skip } from './steps.ts';
 import { driveKey, driveRun } from './wake.ts';
 
 export interface CancelInput extends CommandInput {
@@ -174,8 +174,7 @@ async function settleSteps(tx: Tx, { steps }: RunWithSteps, answers: Answers, ac
   const events: EventDraft[] = [];
   for (const step of steps) {
     if (step.state === 'PENDING') events.push(await skip(tx, step, `The run was cancelled by ${actor}.`));
-    if (step.state === 'BLOCKED' && !step.finallyBlocked)
-      await tx.sql.$executeRaw`UPDATE data_run_step SET finally_blocked = true WHERE id = ${step.id}::uuid`;
+    if (step.state === 'BLOCKED' && !step.finallyBlocked) await tx.sql.$executeRaw(finallyBlocked(step));
     if (!isAtWork(step)) continue;
     const answer = answers.get(step.id)?.answer;
     const said = answer?.is === 'forbidden' ? 'refused' : answer === undefined || answer.is === 'unknown' ? 'unreachable' : 'requested';

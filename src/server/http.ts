@@ -199,8 +199,7 @@ function jsonOnly(): Plugin<Context> {
 /** What a client sees of an error: its code and sentence if it is one of ours, GraphQL's own words on the document, else nothing. */
 export function masked(error: unknown, log: Log): Error {
   const ours = publicError(error);
-  const at =
-    error instanceof GraphQLError ? { ...(error.path ? { path: error.path } : {}), ...(error.nodes ? { nodes: error.nodes } : {}) } : {};
+  const at = error instanceof GraphQLError ? placeOf(error) : {};
   if (ours !== null) return new GraphQLError(ours.message, { ...at, extensions: { code: ours.code } });
   if (error instanceof GraphQLError && error.originalError === undefined) return error;
   if (error instanceof GraphQLError && error.originalError instanceof GraphQLError) return error;
