@@ -1,7 +1,7 @@
 // Prints the lifecycle tables to docs/lifecycles.md.
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { exportLifecycle } from '../src/exports/lifecycle.ts';
+import { deliveryLifecycle, exportLifecycle, packageLifecycle } from '../src/exports/lifecycle.ts';
 import { markdown, mermaid } from '../src/lifecycle/describe.ts';
 import { runLifecycle, stepLifecycle } from '../src/runs/lifecycle.ts';
 
@@ -10,6 +10,8 @@ export function lifecycleDocument(): string {
     ['Data run', runLifecycle],
     ['A step of a data run', stepLifecycle],
     ['Workspace data export execution', exportLifecycle],
+    ['An export’s package', packageLifecycle],
+    ['A package’s delivery', deliveryLifecycle],
   ] as const;
   return [
     '# Lifecycles',

@@ -1,5 +1,5 @@
 // Prints the trigger functions that the lifecycle tables ask for; paste into a new migration when a table has changed.
-import { exportLifecycle } from '../src/exports/lifecycle.ts';
+import { deliveryLifecycle, exportLifecycle, packageLifecycle } from '../src/exports/lifecycle.ts';
 import { triggerSql } from '../src/lifecycle/describe.ts';
 import { runLifecycle, stepLifecycle } from '../src/runs/lifecycle.ts';
 
@@ -10,6 +10,8 @@ export const triggerFunctions = {
     fn: 'export_execution_guard',
     settled: ['settled_at', 'failure', 'counts', 'manifest_digest'],
   }),
+  export_package_guard: triggerSql(packageLifecycle, { fn: 'export_package_guard', settled: ['published_at', 'failure', 'digest'] }),
+  export_delivery_guard: triggerSql(deliveryLifecycle, { fn: 'export_delivery_guard', settled: ['delivered_at', 'failure'] }),
 };
 
 if (process.argv[1] === import.meta.filename) console.log(Object.values(triggerFunctions).join('\n'));

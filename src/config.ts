@@ -33,6 +33,17 @@ export interface Limits {
   readonly socketOperations: number;
 }
 
+export interface S3Place {
+  readonly kind: 's3';
+  readonly bucket: string;
+  /** Without a slash at its end; empty for the whole bucket. */
+  readonly prefix: string;
+  /** null: that of AWS. */
+  readonly endpoint: string | null;
+  /** null: whatever the SDK finds. */
+  readonly region: string | null;
+}
+
 export interface Config {
   readonly production: boolean;
   /** Absolute; `ensureHome` makes it. */
@@ -45,7 +56,7 @@ export interface Config {
   /** Without a slash at its end. null: the address that the server listens on, see `urlOf`. */
   readonly publicUrl: string | null;
   readonly role: 'all' | 'api' | 'worker';
-  readonly storage: { readonly kind: 'folder'; readonly root: string };
+  readonly storage: { readonly kind: 'folder'; readonly root: string } | S3Place;
   readonly jwt: {
     /** null: the home's own, see auth/secret.ts; never null in production. */
     readonly secret: Uint8Array | null;
@@ -56,6 +67,12 @@ export interface Config {
   /** `host` or `host:port`, in lower case. */
   readonly fetchHosts: readonly string[];
   readonly exportSlots: number;
+  /** Where exports are written until they are in storage. Absolute. */
+  readonly workDir: string;
+  /** How often a runner may be lost before an export fails. */
+  readonly maxTakeovers: number;
+  /** The first wait after a fault of storage or of a destination; later ones are longer. */
+  readonly retryMs: number;
   readonly storeConcurrency: number;
   readonly queueHours: number;
   readonly grantHours: number;
@@ -103,11 +120,14 @@ const databaseUrl = z
   .string()
   .refine((value) => /^postgres(ql)?:\/\//.test(value) && URL.canParse(value), 'a URL that begins with postgres:// or postgresql://');
 
+const inFolder = /^file:(?:\/\/)?(\/.*)?$/;
+const inBucket = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/[A-Za-z0-9_][A-Za-z0-9._=-]*)*)\/?$/;
 const storagePlace = z
   .string()
-  .refine((value) => !value.startsWith('s3:'), 'file: or file:/path (s3:// does not work yet)')
-  .refine((value) => /^file:(\/\/)?(\/.*)?$/.test(value), 'file: or file:/path, the path absolute')
+  .refine((value) => inFolder.test(value) || inBucket.test(value), 'file:, file:/path (the path absolute) or s3://bucket/prefix')
   .default('file:');
+
+const endpoint = webUrl('a URL that begins with http:// or https://, without a name, a password or a query');
 
 const hostList = z
   .string()
@@ -130,6 +150,10 @@ const settings = z.object({
   PACKHORSE_ROLE: oneOf(['all', 'api', 'worker'], 'all'),
   PACKHORSE_PUBLIC_URL: webUrl('a URL that begins with http:// or https://, without a query').optional(),
   PACKHORSE_STORAGE: storagePlace,
+  AWS_REGION: z.string().optional(),
+  AWS_DEFAULT_REGION: z.string().optional(),
+  AWS_ENDPOINT_URL: endpoint.optional(),
+  AWS_ENDPOINT_URL_S3: endpoint.optional(),
   PACKHORSE_JWKS_URL: z.undefined({ error: 'nothing: it comes later, set PACKHORSE_JWT_SECRET' }).optional(),
   PACKHORSE_JWT_SECRET: z
     .string()
@@ -141,6 +165,9 @@ const settings = z.object({
   PACKHORSE_TARGETS: z.string().optional(),
   PACKHORSE_FETCH_HOSTS: hostList,
   PACKHORSE_EXPORT_SLOTS: whole(2, 1, 1_000),
+  PACKHORSE_WORK_DIR: z.string().optional(),
+  PACKHORSE_MAX_TAKEOVERS: whole(5, 0, 1_000),
+  PACKHORSE_RETRY_MS: whole(5_000, 1, 3_600_000),
   PACKHORSE_STORE_CONCURRENCY: whole(2, 1, 100),
   PACKHORSE_POOL_SIZE: whole(10, 3, 1_000),
   PACKHORSE_QUEUE_HOURS: whole(24, 1, 8_760),
@@ -164,7 +191,7 @@ const settings = z.object({
   PACKHORSE_MAX_SOCKET_OPERATIONS: whole(20),
 });
 
-const secrets = new Set(['DATABASE_URL', 'PACKHORSE_JWT_SECRET']);
+const secrets = new Set(['DATABASE_URL', 'PACKHORSE_JWT_SECRET', 'AWS_ENDPOINT_URL', 'AWS_ENDPOINT_URL_S3']);
 
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   // An empty variable is one that was not set: compose files and shells cannot tell the two apart.
@@ -197,11 +224,14 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     port: value.PORT,
     publicUrl: value.PACKHORSE_PUBLIC_URL ?? null,
     role: value.PACKHORSE_ROLE,
-    storage: { kind: 'folder', root: value.PACKHORSE_STORAGE.replace(/^file:(\/\/(?=\/))?/, '') || path.join(home, 'storage') },
+    storage: placeOf(value, home),
     jwt: { secret: value.PACKHORSE_JWT_SECRET ?? null, audience: value.PACKHORSE_JWT_AUDIENCE, issuer: value.PACKHORSE_JWT_ISSUER },
     targets: value.PACKHORSE_TARGETS === undefined ? [] : readTargets(path.resolve(value.PACKHORSE_TARGETS)),
     fetchHosts: value.PACKHORSE_FETCH_HOSTS,
     exportSlots: value.PACKHORSE_EXPORT_SLOTS,
+    workDir: path.resolve(value.PACKHORSE_WORK_DIR ?? path.join(home, 'work')),
+    maxTakeovers: value.PACKHORSE_MAX_TAKEOVERS,
+    retryMs: value.PACKHORSE_RETRY_MS,
     storeConcurrency: value.PACKHORSE_STORE_CONCURRENCY,
     queueHours: value.PACKHORSE_QUEUE_HOURS,
     grantHours: value.PACKHORSE_GRANT_HOURS,
@@ -225,6 +255,15 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       socketOperations: value.PACKHORSE_MAX_SOCKET_OPERATIONS,
     },
   };
+}
+
+function placeOf(value: z.output<typeof settings>, home: string): Config['storage'] {
+  const [, bucket, prefix = ''] = inBucket.exec(value.PACKHORSE_STORAGE) ?? [];
+  if (bucket === undefined) return { kind: 'folder', root: inFolder.exec(value.PACKHORSE_STORAGE)?.[1] ?? path.join(home, 'storage') };
+  const endpointUrl = value.AWS_ENDPOINT_URL_S3 ?? value.AWS_ENDPOINT_URL ?? null;
+  // Signatures name a region; servers other than AWS's seldom have one.
+  const region = value.AWS_REGION ?? value.AWS_DEFAULT_REGION ?? (endpointUrl === null ? null : 'us-east-1');
+  return { kind: 's3', bucket, prefix: prefix.slice(1), endpoint: endpointUrl, region };
 }
 
 /** What links begin with where no public URL is set. */

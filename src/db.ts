@@ -101,6 +101,27 @@ export function postgresFault(error: unknown): PostgresFault | undefined {
   return cause?.originalCode === undefined ? undefined : { code: cause.originalCode, constraint: cause.constraint?.index };
 }
 
+/** SQLSTATEs that say nothing about the work: a connection lost, refused or ended for idling, a deadlock, a lock not had in time. */
+const passing = /^(08|57P|25P0[34]|40|53300|55P03)/;
+
+/** A fault of the moment, of Postgres or of the way there: the same work may succeed when it is tried again. */
+export function isPassingFault(error: unknown): boolean {
+  const code = postgresFault(error)?.code;
+  return code === undefined ? isConnectionLoss(error) : passing.test(code);
+}
+
+function isConnectionLoss(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = 'code' in error ? String(error.code) : '';
+  // pg gives most of these no code.
+  return (
+    /^(ECONN|EPIPE|ETIMEDOUT)/.test(code) ||
+    /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Cannot use a pool)|not queryable/.test(
+      error.message,
+    )
+  );
+}
+
 export function violates(error: unknown, constraint: string): boolean {
   const fault = postgresFault(error);
   return fault?.code === '23505' && (fault.constraint === undefined || fault.constraint === constraint);

@@ -1,5 +1,6 @@
 // Puts a process together: config → database → server and/or worker, and stops it in the opposite order. No top-level effects:
 // the command line calls this, and so do tests, with the same object as production.
+
 import { chmodSync } from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
@@ -8,6 +9,9 @@ import type { TokenSettings } from './auth/token.ts';
 import { type Config, ensureHome, urlOf } from './config.ts';
 import { type Db, openDb } from './db.ts';
 import { type Bell, startBell } from './events/listen.ts';
+import { assembleExports } from './exports/assemble.ts';
+import { ensureSlots } from './exports/dispatcher.ts';
+import { ensureSigningKey } from './exports/keys.ts';
 import type { App } from './graphql/context.ts';
 import type { Log } from './log.ts';
 import { defaultPackageLimits, type PackageLimits } from './packages/limits.ts';
@@ -17,16 +21,15 @@ import { migrate } from './postgres/migrate.ts';
 import type { Driver } from './runs/driver.ts';
 import { storeTarget } from './runs/targets/store.ts';
 import type { Target } from './runs/targets/target.ts';
-import type { RunTasks } from './runs/tasks.ts';
 import { type RunningServer, serve } from './server/http.ts';
-import { folderStorage } from './storage/folder.ts';
-import { startWorker, type Worker } from './worker.ts';
+import { storageOf } from './storage/open.ts';
+import { startWorker, type Tasks, type Worker } from './worker.ts';
 
 export interface Packhorse {
   /** What links begin with; of the server that this process runs, if it runs one. */
   readonly url: string;
   readonly app: App;
-  readonly tasks: RunTasks;
+  readonly tasks: Tasks;
   readonly tokens: TokenSettings;
   stop(): Promise<void>;
 }
@@ -67,7 +70,7 @@ export interface Parts {
   readonly db: Db;
   readonly bell: Bell;
   readonly app: App;
-  readonly tasks: RunTasks;
+  readonly tasks: Tasks;
   close(): Promise<void>;
 }
 
@@ -102,23 +105,26 @@ export function assemble({ databaseUrl, config, secret, publicUrl, log, targets,
     passes: new Set(),
     log,
   };
-  const storage = folderStorage(config.storage.root);
+  const storage = storageOf(config.storage);
   const limits = packageLimits(config);
+  const outgoing = assembleExports({ databaseUrl, config, secret, publicUrl, log, stop, storage, db, announcing });
   const app: App = {
     db,
     bell,
     runs: { db, driver, settings: { grantHours: config.grantHours, deadlineMs: config.deadlineMs } },
     packages: { db, storage, limits, secret, publicUrl, stagedHours: config.stagedHours },
+    exports: outgoing.exports,
   };
   const loader = { db: bulk, storage, limits, leaseMs: config.leaseMs, heartbeatMs: config.heartbeatMs, log };
   return {
     db,
     bell,
     app,
-    tasks: { driver, loader, cancelDeadlineMs: config.cancelDeadlineMs, stop },
+    tasks: { runs: { driver, loader, cancelDeadlineMs: config.cancelDeadlineMs, stop }, exports: outgoing.tasks },
     async close() {
       await Promise.allSettled(driver.passes);
       await bell.close();
+      await outgoing.close();
       await bulk.close();
       await db.close();
     },
@@ -147,11 +153,14 @@ export async function startPackhorse(config: Config, log: Log, targets?: PartOpt
       ...(targets ? { targets } : {}),
     });
     undo.push(() => parts.close());
+    await ensureSlots(parts.db, config.exportSlots);
+    await ensureSigningKey(parts.db, parts.tasks.exports.runner.generator.key);
     const { app } = parts;
     if (config.role !== 'api') {
       const worker: Worker = await startWorker(parts.tasks, {
         databaseUrl: database.url,
         loads: config.storeConcurrency,
+        exports: config.exportSlots,
         pollMs: config.pollMs,
         log,
       });

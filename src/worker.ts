@@ -2,16 +2,26 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger, run, type TaskList, type Logger as WorkerLogger } from 'graphile-worker';
 import pg from 'pg';
+import { type ExportTasks, exportTaskList, reapExports, tidyExports } from './exports/tasks.ts';
+import { dispatchExports } from './exports/wake.ts';
 import type { Log } from './log.ts';
 import { forgetExpiredKeys } from './once.ts';
 import { discardExpired } from './packages/tasks.ts';
 import { type RunTasks, reapRuns, runTaskList } from './runs/tasks.ts';
 import { loadStoreJob } from './runs/wake.ts';
 
+/** What a process that works in the background needs of each feature. */
+export interface Tasks {
+  readonly runs: RunTasks;
+  readonly exports: ExportTasks;
+}
+
 export interface WorkerOptions {
   readonly databaseUrl: string;
   /** How many datasets this process loads at once. */
   readonly loads: number;
+  /** How many exports it generates at once. */
+  readonly exports: number;
   /** How often the reaper looks. */
   readonly pollMs: number;
   readonly log: Log;
@@ -22,13 +32,18 @@ export interface Worker {
 }
 
 const passesAtOnce = 4;
+const errandsAtOnce = 4;
 
-export async function startWorker(tasks: RunTasks, options: WorkerOptions): Promise<Worker> {
-  const { [loadStoreJob.name]: load, ...passes } = runTaskList(tasks);
-  // Loads last long. In one queue with the passes, as many of them as there are hands would keep every run waiting.
+export async function startWorker(tasks: Tasks, options: WorkerOptions): Promise<Worker> {
+  const { loads, passes } = apart('loads', loadStoreJob.name, 'passes', runTaskList(tasks.runs));
+  const { exports, errands } = apart('exports', dispatchExports.name, 'errands', exportTaskList(tasks.exports));
+  // Loads and exports last long, and errands wait for storage and destinations. In one queue, as many of them as there are hands would
+  // keep everything else waiting.
   const runners = await Promise.all([
     startRunner(passes, passesAtOnce, options),
-    ...(load === undefined ? [] : [startRunner({ [loadStoreJob.name]: load }, options.loads, options)]),
+    startRunner(loads, options.loads, options),
+    startRunner(exports, options.exports, options),
+    startRunner(errands, errandsAtOnce, options),
   ]);
   const reaper = startReaper(tasks, options);
   const chores = startChores(tasks, options);
@@ -38,6 +53,13 @@ export async function startWorker(tasks: RunTasks, options: WorkerOptions): Prom
       await Promise.all([reaper, chores, ...runners].map((part) => part.stop()));
     },
   };
+}
+
+/** A task list in two: the task of that name, and the others. */
+function apart<One extends string, Rest extends string>(one: One, task: string, rest: Rest, list: TaskList): Record<One | Rest, TaskList> {
+  const named = Object.entries(list).filter(([name]) => name === task);
+  const others = Object.entries(list).filter(([name]) => name !== task);
+  return { [one]: Object.fromEntries(named), [rest]: Object.fromEntries(others) } as Record<One | Rest, TaskList>; // computed keys widen
 }
 
 async function startRunner(taskList: TaskList, concurrency: number, { databaseUrl, pollMs, log }: WorkerOptions): Promise<Worker> {
@@ -71,27 +93,28 @@ async function startRunner(taskList: TaskList, concurrency: number, { databaseUr
   };
 }
 
-function startReaper(tasks: RunTasks, { pollMs, log }: WorkerOptions): Worker {
-  return repeat(pollMs, async () => {
-    try {
-      await reapRuns(tasks, (error, ids) => log.error({ err: error, ...ids }, 'the reaper could not mend this'));
-    } catch (error) {
-      log.error({ err: error }, 'the reaper could not look');
-    }
-  });
+function startReaper(tasks: Tasks, { pollMs, log }: WorkerOptions): Worker {
+  const looks = [
+    () => reapExports(tasks.exports),
+    () => reapRuns(tasks.runs, (error, ids) => log.error({ err: error, ...ids }, 'the reaper could not mend this')),
+  ];
+  return repeat(pollMs, () => each(looks, (error) => log.error({ err: error }, 'the reaper could not look')));
 }
 
 const choresEveryMs = 10 * 60_000;
 
-function startChores({ driver, loader }: RunTasks, { log }: WorkerOptions): Worker {
-  return repeat(choresEveryMs, async () => {
-    try {
-      await discardExpired({ db: driver.db, storage: loader.storage });
-      await forgetExpiredKeys(driver.db);
-    } catch (error) {
-      log.error({ err: error }, 'the housekeeping failed');
-    }
-  });
+function startChores({ runs: { driver, loader }, exports }: Tasks, { log }: WorkerOptions): Worker {
+  const chores = [
+    () => discardExpired({ db: driver.db, storage: loader.storage }),
+    () => forgetExpiredKeys(driver.db),
+    () => tidyExports(exports),
+  ];
+  return repeat(choresEveryMs, () => each(chores, (error) => log.error({ err: error }, 'the housekeeping failed')));
+}
+
+/** One after the other; a fault in one keeps none of the others. */
+async function each(works: readonly (() => Promise<unknown>)[], onFault: (error: unknown) => void): Promise<void> {
+  for (const work of works) await work().catch(onFault);
 }
 
 /** At once, and then so long after each turn has ended. Stopping waits for the turn under way. */

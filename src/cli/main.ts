@@ -15,6 +15,7 @@ import { addRuns } from './runs.ts';
 import { addServe } from './serve.ts';
 import type { Surroundings } from './surroundings.ts';
 import { addToken } from './token.ts';
+import { addVerify } from './verify.ts';
 import { addWatch } from './watch.ts';
 import { addWorker } from './worker.ts';
 
@@ -55,7 +56,7 @@ function commandLine(): Command {
     .addHelpText('afterAll', exitCodeHelp)
     .showHelpAfterError('(--help tells more)')
     .exitOverride();
-  for (const add of [addServe, addWorker, addMigrate, addToken, addLoad, addRuns, addRun, addControls, addWatch, addDemo]) {
+  for (const add of [addServe, addWorker, addMigrate, addToken, addLoad, addRuns, addRun, addControls, addWatch, addVerify, addDemo]) {
     add(program, surroundings);
   }
   return program;

@@ -1,4 +1,4 @@
-// Every operation that the command line asks for. `npm run generate` makes their types from schema.graphql.
+// Every operation that the command line asks for, but for exports. `npm run generate` makes their types from schema.graphql.
 import { graphql } from './gql/gql.ts';
 
 graphql(`
@@ -50,6 +50,7 @@ graphql(`
     reason
     requestId
     ... on DataRunEvent { dataset dataRun { id } }
+    ... on ExportExecutionEvent { destination exportExecution { id } }
   }
 `);
 

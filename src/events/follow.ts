@@ -1,9 +1,11 @@
 // Following the log: one loop that replays, joins the tail and stays on it. A slow reader just reads later; nothing is buffered.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { UnauthenticatedError } from '../auth/token.ts';
-import type { Db } from '../db.ts';
+import type { Db, Topic } from '../db.ts';
 import type { LifecycleEvent } from '../generated/prisma/client.ts';
+import { CursorError, decodeCursor } from './cursor.ts';
 import type { Bell } from './listen.ts';
-import { type LogScope, readAfter } from './log.ts';
+import { type LogScope, lastPosition, readAfter } from './log.ts';
 
 const pageSize = 100;
 
@@ -69,6 +71,16 @@ export function cancellable<T>(
   };
 }
 
+/** The position to follow from: the cursor’s, or now. */
+export async function startingPoint(db: Db, workspaceId: string, after: string | null | undefined): Promise<bigint> {
+  const last = await lastPosition(db, workspaceId);
+  if (after === null || after === undefined) return last;
+  const position = decodeCursor(workspaceId, after);
+  // Ahead of the log: of a database that was restored since, say. Whoever waited there would miss what is written until then.
+  if (position > last) throw new CursorError();
+  return position;
+}
+
 /** Every event after `after`, in order, once each: what is in the log, then what comes. Ends when the signal aborts. */
 export async function* follow(db: Db, bell: Bell, scope: LogScope, after: bigint, signal: AbortSignal): AsyncGenerator<LifecycleEvent> {
   using waiter = bell.waiter([`log:${scope.workspaceId}`], signal); // before the first read, or a notice could slip between
@@ -81,5 +93,32 @@ export async function* follow(db: Db, bell: Bell, scope: LogScope, after: bigint
       yield event;
     }
     if (page.length < pageSize) await waiter.wait();
+  }
+}
+
+/** At most twice a second for each subject. */
+const newestEveryMs = 500;
+
+/** Progress: the newest only, at once and then where it has changed. Completes with the value of a subject that has ended. */
+export async function* followNewest<T extends { readonly at: Date }>(
+  bell: Bell,
+  topics: readonly Topic[],
+  read: () => Promise<T>,
+  isLast: (value: T) => boolean,
+  signal: AbortSignal,
+): AsyncGenerator<T> {
+  using waiter = bell.waiter(topics, signal);
+  for (let shown = ''; !signal.aborted; ) {
+    const now = await read();
+    const { at: _, ...value } = now;
+    const text = JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part));
+    if (text !== shown) {
+      shown = text;
+      yield now;
+    }
+    if (isLast(now)) return;
+    // Also where nothing was new: every event of a busy workspace wakes us. A dying client must not hold the timer up.
+    await sleep(newestEveryMs, undefined, { signal }).catch(() => {});
+    await waiter.wait();
   }
 }

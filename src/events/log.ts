@@ -17,6 +17,8 @@ export interface EventDraft {
   readonly from: string | null;
   readonly to: string;
   readonly dataset?: string | null;
+  /** Of a delivery: whom it was for. */
+  readonly destination?: string | null;
   readonly cause?: string | null;
 }
 

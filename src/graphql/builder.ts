@@ -85,7 +85,16 @@ export const builder = new SchemaBuilder<{
 export const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** The types that have ids; each feature's nodes. A string of another form, or of another type, names nothing. */
-const nodeTypes = new Set(['Workspace', 'Dataset', 'DataRun', 'DataRunStep', 'DataPackage']);
+const nodeTypes = new Set([
+  'Workspace',
+  'Dataset',
+  'DataRun',
+  'DataRunStep',
+  'DataPackage',
+  'ExportExecution',
+  'ExportPackage',
+  'ExportDelivery',
+]);
 
 function parse(id: string): { typename: string; id: string } | null {
   if (id.length > 200) return null;

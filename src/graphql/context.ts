@@ -1,9 +1,11 @@
 // What every resolver gets: who asks, and the operations' surroundings. Made once a request, or once an operation on a socket.
 import { GraphQLError } from 'graphql';
+import type { Caller } from '../auth/caller.ts';
 import type { Viewer } from '../auth/viewer.ts';
 import type { Db } from '../db.ts';
 import type { StreamEnds } from '../events/follow.ts';
 import type { Bell } from '../events/listen.ts';
+import type { Exports } from '../exports/operations.ts';
 import type { Packages } from '../packages/operations.ts';
 import type { Runs } from '../runs/operations.ts';
 
@@ -12,6 +14,7 @@ export interface App {
   readonly bell: Bell;
   readonly runs: Runs;
   readonly packages: Packages;
+  readonly exports: Exports;
 }
 
 export interface Context extends App {
@@ -30,4 +33,8 @@ export function unauthenticated(message = 'A valid access token is needed: Autho
 export function viewerOf(context: Context): Viewer {
   if (context.viewer === null) throw unauthenticated();
   return context.viewer;
+}
+
+export function callerOf(context: Context): Caller {
+  return { viewer: viewerOf(context), requestId: context.requestId };
 }

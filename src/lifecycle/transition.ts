@@ -58,6 +58,7 @@ export async function change(
       from: event.from,
       to: event.to,
       dataset: event.dataset ?? null,
+      destination: event.destination ?? null,
       cause: event.cause ?? by.cause ?? null,
     })),
   );
@@ -75,10 +76,10 @@ export async function change(
       FROM locked, log WHERE r.id = locked.id
       RETURNING r.id, r.workspace_id, r.revision, r.last_sequence, r.last_position
     ), appended AS (
-      INSERT INTO lifecycle_event (workspace_id, position, ${Prisma.raw(subject.eventColumn)}, sequence, action, from_state, to_state, dataset, cause, actor, reason, request_id)
-      SELECT m.workspace_id, m.last_position - ${count} + e.i, m.id, m.last_sequence - ${count} + e.i, e.action, e."from", e."to", e.dataset, e.cause,
+      INSERT INTO lifecycle_event (workspace_id, position, ${Prisma.raw(subject.eventColumn)}, sequence, action, from_state, to_state, dataset, destination, cause, actor, reason, request_id)
+      SELECT m.workspace_id, m.last_position - ${count} + e.i, m.id, m.last_sequence - ${count} + e.i, e.action, e."from", e."to", e.dataset, e.destination, e.cause,
         ${by.actor}, ${by.reason ?? null}, ${by.requestId ?? null}
-      FROM moved m, jsonb_to_recordset(${drafts}::jsonb) AS e(i int, action text, "from" text, "to" text, dataset text, cause text)
+      FROM moved m, jsonb_to_recordset(${drafts}::jsonb) AS e(i int, action text, "from" text, "to" text, dataset text, destination text, cause text)
     )
     SELECT revision, last_sequence AS "lastSequence" FROM moved`;
   const [first] = written;

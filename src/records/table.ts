@@ -57,7 +57,10 @@ export function physicalType(type: FieldType): string {
 export function writtenText(type: FieldType, value: string): string {
   // Postgres spells neither as the standard does: Infinity for INF, and years without their leading zeros.
   if (type === 'number') return `replace(${value}::text, 'Infinity', 'INF')`;
-  if (type === 'year') return `(CASE WHEN ${value} < 0 THEN '-' ELSE '' END || lpad(abs(${value})::text, 4, '0'))`;
+  if (type === 'year') {
+    const digits = `abs(${value})::text`;
+    return `(CASE WHEN ${value} < 0 THEN '-' ELSE '' END || lpad(${digits}, greatest(4, length(${digits})), '0'))`; // lpad also cuts
+  }
   return `${value}::text`;
 }
 

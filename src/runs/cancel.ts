@@ -1,5 +1,7 @@
 // Cancel, in three short steps, with no transaction open while children are asked: mark, ask, settle.
+
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Caller, causeOf } from '../auth/caller.ts';
 import { endGrants, leaveGrant, liveGrant } from '../auth/grants.ts';
 import { demand, demandTargets } from '../auth/viewer.ts';
 import { inTransaction, Prisma, type Tx } from '../db.ts';
@@ -12,7 +14,7 @@ import { enqueue } from '../tasks/task.ts';
 import { type Answers, askToStop } from './children.ts';
 import type { Driver } from './driver.ts';
 import { childStepStates, runLifecycle } from './lifecycle.ts';
-import { type CommandInput, causeOf, findRun, type RunCaller, type Runs, refuseUnlessAllowed } from './operations.ts';
+import { type CommandInput, findRun, type Runs, refuseUnlessAllowed } from './operations.ts';
 import { lockRun, type RunWithSteps } from './rows.ts';
 import { applyReport, finallyBlocked, moveStep, nothingToStop, recounted, skip } from './steps.ts';
 import { driveKey, driveRun } from './wake.ts';
@@ -24,7 +26,7 @@ export interface CancelInput extends CommandInput {
 const isAtWork = (step: DataRunStep) => childStepStates.some((state) => state === step.state);
 
 /** Cancels at once where no child is at work; else marks, asks, and settles or refuses by what the children answer. */
-export async function cancelDataRun(runs: Runs, caller: RunCaller, id: string, input: CancelInput): Promise<string> {
+export async function cancelDataRun(runs: Runs, caller: Caller, id: string, input: CancelInput): Promise<string> {
   const found = await findRun(runs.db, caller, id);
   demand(caller.viewer, 'data-run');
   if (input.force) demand(caller.viewer, 'data-run:force');
@@ -54,7 +56,7 @@ async function settledElsewhere({ db, driver }: Runs, id: string, key: OnceKey):
   return null;
 }
 
-async function cancel(runs: Runs, caller: RunCaller, id: string, force: boolean, by: Cause, key: OnceKey): Promise<string> {
+async function cancel(runs: Runs, caller: Caller, id: string, force: boolean, by: Cause, key: OnceKey): Promise<string> {
   const { db, driver, settings } = runs;
   /** The run under its lock, and its children at work; refusals in the order of answers. */
   const mayCancel = async (tx: Tx) => {

@@ -1,5 +1,6 @@
 // What a person can ask of a run, cancel and registration aside. Each reads, checks in the order of answers, and writes one change.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Caller, causeOf } from '../auth/caller.ts';
 import { leaveGrant, ownAuthority } from '../auth/grants.ts';
 import { can, demand, demandTargets, isNamed, mayWriteThrough, type Viewer } from '../auth/viewer.ts';
 import { type Db, inStatement, Prisma, type Tx } from '../db.ts';
@@ -18,11 +19,6 @@ import { driveKey, driveRun } from './wake.ts';
 export type RunCommand = keyof typeof runLifecycle.commands;
 type RunTransition = keyof typeof runLifecycle.transitions;
 
-export interface RunCaller {
-  readonly viewer: Viewer;
-  readonly requestId: string;
-}
-
 export interface RunSettings {
   readonly grantHours: number;
   /** How long a request waits for the pass that it drives itself. */
@@ -40,12 +36,8 @@ export interface CommandInput {
   readonly idempotencyKey?: string | null | undefined;
 }
 
-export function causeOf(caller: RunCaller, reason?: string | null): Cause {
-  return { actor: caller.viewer.subject, reason: reason ?? null, requestId: caller.requestId };
-}
-
 /** The run, if the viewer may know of it and act on it. A workspace that the token does not name is as if it were not there. */
-export async function findRun(db: Db, caller: RunCaller, id: string): Promise<DataRun> {
+export async function findRun(db: Db, caller: Caller, id: string): Promise<DataRun> {
   const found = await db.prisma.dataRun.findUnique({ where: { id }, include: { workspace: { select: { slug: true } } } });
   if (found === null || !isNamed(caller.viewer, found.workspace.slug)) throw new NotFoundError('data run');
   const { workspace: _, ...run } = found;
@@ -87,7 +79,7 @@ async function make(tx: Tx, run: DataRun, command: RunCommand, by: Cause): Promi
 }
 
 /** Holds further submissions. One round trip besides the read: the plain shape of a transition. */
-export async function pauseDataRun(runs: Runs, caller: RunCaller, id: string, input: CommandInput): Promise<string> {
+export async function pauseDataRun(runs: Runs, caller: Caller, id: string, input: CommandInput): Promise<string> {
   const { db } = runs;
   const run = await findRun(db, caller, id);
   demand(caller.viewer, 'data-run');
@@ -117,16 +109,16 @@ export async function pauseDataRun(runs: Runs, caller: RunCaller, id: string, in
   });
 }
 
-export function startDataRun(runs: Runs, caller: RunCaller, id: string, input: CommandInput): Promise<string> {
+export function startDataRun(runs: Runs, caller: Caller, id: string, input: CommandInput): Promise<string> {
   return setGoing(runs, caller, id, 'START', input);
 }
 
-export function resumeDataRun(runs: Runs, caller: RunCaller, id: string, input: CommandInput): Promise<string> {
+export function resumeDataRun(runs: Runs, caller: Caller, id: string, input: CommandInput): Promise<string> {
   return setGoing(runs, caller, id, 'RESUME', input);
 }
 
 /** Start and resume: the transition, the grant and the driver's alarm in one transaction; then, on request, the pass before the answer. */
-async function setGoing(runs: Runs, caller: RunCaller, id: string, command: 'START' | 'RESUME', input: CommandInput): Promise<string> {
+async function setGoing(runs: Runs, caller: Caller, id: string, command: 'START' | 'RESUME', input: CommandInput): Promise<string> {
   const { db, settings } = runs;
   const found = await findRun(db, caller, id);
   demand(caller.viewer, 'data-run');
@@ -160,7 +152,7 @@ function targetsOf(steps: readonly DataRunStep[]): string[] {
 }
 
 /** The driving read: one pass under the caller's own authority, answered when it is done. */
-export async function advanceDataRun(runs: Runs, caller: RunCaller, id: string): Promise<string> {
+export async function advanceDataRun(runs: Runs, caller: Caller, id: string): Promise<string> {
   const run = await findRun(runs.db, caller, id);
   demand(caller.viewer, 'data-run');
   const remaining = await remainingSteps(runs.db, id);
@@ -175,7 +167,7 @@ export async function advanceDataRun(runs: Runs, caller: RunCaller, id: string):
 }
 
 /** A pass of one's own; where another holds the lease, waits for it to end and then passes, so that the answer shows a pass made after the asking. */
-async function passWithin({ driver, settings }: Runs, caller: RunCaller, id: string): Promise<void> {
+async function passWithin({ driver, settings }: Runs, caller: Caller, id: string): Promise<void> {
   const until = Date.now() + settings.deadlineMs;
   while (!(await pass(driver, id, { authorise: ownAuthority(caller.viewer), by: causeOf(caller), until }))) {
     if (Date.now() >= until) throw new BusyError('Another pass of this run is still under way. Try again in a moment.');

@@ -1,6 +1,7 @@
 // Readiness and holds: what is missing from the data, and why nothing moves. Read from the rows; nothing here writes.
 import type { DataRun, DataRunStep, Grant } from '../generated/prisma/client.ts';
 import type { Blocker } from '../records/outcome.ts';
+import type { Hold } from '../shown.ts';
 import { blockersOf, decide } from './decide.ts';
 import { hasEnded } from './driver.ts';
 
@@ -29,15 +30,6 @@ export function readinessOf(steps: readonly DataRunStep[]): Readiness {
     return [blocker('DATASET_PENDING', step, `The dataset ${step.dataset} is not loaded yet.`)];
   });
   return { ready: blockers.length === 0, blockers };
-}
-
-/** One unmet condition: what waits (`subject`: the run, or a dataset), since when, and what would help. */
-export interface Hold {
-  readonly code: string;
-  readonly subject: string;
-  readonly message: string;
-  readonly since: Date;
-  readonly remedy: string;
 }
 
 export interface HoldSource {

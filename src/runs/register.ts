@@ -1,5 +1,7 @@
 // Registering a run: the package is judged, then run and steps are written at once. Exactly one unfinished run a package name and workspace.
+
 import { v7 as uuidv7 } from 'uuid';
+import { type Caller, causeOf } from '../auth/caller.ts';
 import { demand } from '../auth/viewer.ts';
 import { type Db, type Tx, violates } from '../db.ts';
 import { ConflictError, InvalidInputError, NotFoundError } from '../errors.ts';
@@ -10,7 +12,7 @@ import { inspectPackage } from '../packages/inspect.ts';
 import { findStagedPackage, type Packages } from '../packages/operations.ts';
 import type { PackagePlan } from '../packages/plan.ts';
 import { findWorkspace } from '../workspaces/operations.ts';
-import { causeOf, findRun, type RunCaller, type Runs } from './operations.ts';
+import { findRun, type Runs } from './operations.ts';
 import { recounted } from './steps.ts';
 
 export interface RegisterInput {
@@ -24,7 +26,7 @@ export interface RegisterInput {
   readonly idempotencyKey?: string | null | undefined;
 }
 
-export async function registerDataRun(runs: Runs, packages: Packages, caller: RunCaller, input: RegisterInput): Promise<string> {
+export async function registerDataRun(runs: Runs, packages: Packages, caller: Caller, input: RegisterInput): Promise<string> {
   const { db } = runs;
   const workspace = await findWorkspace(db, caller.viewer, input.workspaceId);
   const held = await findStagedPackage(db, workspace.id, input.packageId);
@@ -77,7 +79,7 @@ function refuseUnbuiltPolicies(input: RegisterInput): void {
   }
 }
 
-async function previousRun(db: Db, caller: RunCaller, workspaceId: string, id: string | null | undefined): Promise<DataRun | null> {
+async function previousRun(db: Db, caller: Caller, workspaceId: string, id: string | null | undefined): Promise<DataRun | null> {
   if (id === null || id === undefined) return null;
   const run = await findRun(db, caller, id);
   if (run.workspaceId !== workspaceId) throw new NotFoundError('data run');
@@ -90,7 +92,7 @@ function unfinishedRun(db: Db, workspaceId: string, packageName: string): Promis
 
 async function write(
   tx: Tx,
-  caller: RunCaller,
+  caller: Caller,
   input: RegisterInput,
   plan: PackagePlan,
   held: DataPackage,

@@ -1,28 +1,12 @@
 // What a person can ask of runs, as mutations. Each parses ids, calls one operation, and answers with the run as it then is.
 import { ConflictError, ForbiddenError, InvalidInputError, InvalidPackageError, InvalidTransitionError, NotFoundError } from '../errors.ts';
 import { builder, idIn } from '../graphql/builder.ts';
-import { type Context, viewerOf } from '../graphql/context.ts';
-import { checkText } from '../text.ts';
+import { callerOf } from '../graphql/context.ts';
+import { keyDescription, keyOf, reasonDescription, reasonOf, said } from '../graphql/said.ts';
 import { cancelDataRun } from './cancel.ts';
-import { advanceDataRun, pauseDataRun, type RunCaller, resumeDataRun, startDataRun } from './operations.ts';
+import { advanceDataRun, pauseDataRun, resumeDataRun, startDataRun } from './operations.ts';
 import { registerDataRun } from './register.ts';
 import { driving, onHashMismatch, onInvalidRow, onMissingReference } from './schema-enums.ts';
-
-const callerOf = (context: Context): RunCaller => ({ viewer: viewerOf(context), requestId: context.requestId });
-const reasonOf = (reason: string | null | undefined) =>
-  reason === null || reason === undefined ? null : checkText('reason', reason, { max: 1_000 });
-const keyOf = (key: string | null | undefined) =>
-  key === null || key === undefined ? null : checkText('idempotencyKey', key, { max: 200 });
-
-/** Checked when the operation reads it, which is after it looked whether the viewer may know of the run and act on it: the order of answers. */
-const said = (input: { reason?: string | null | undefined; idempotencyKey?: string | null | undefined }) => ({
-  get reason() {
-    return reasonOf(input.reason);
-  },
-  get idempotencyKey() {
-    return keyOf(input.idempotencyKey);
-  },
-});
 
 function refusePlan(digest: string | null | undefined): void {
   if (digest === null || digest === undefined) return;
@@ -30,8 +14,6 @@ function refusePlan(digest: string | null | undefined): void {
 }
 
 const idDescription = 'The run’s global id.';
-const reasonDescription = 'Why: kept with the event. At most 1,000 characters.';
-const keyDescription = 'The same key gives the first result again, for 24 hours.';
 
 const registerInput = builder.inputType('RegisterDataRunInput', {
   description: 'What makes a run.',

@@ -1,36 +1,22 @@
 // Following runs: events, of which none is missed, and progress, of which only the newest counts.
-import { setTimeout as sleep } from 'node:timers/promises';
 import { maySee, type Viewer } from '../auth/viewer.ts';
 import { NotFoundError } from '../errors.ts';
-import { CursorError, decodeCursor } from '../events/cursor.ts';
-import { cancellable, follow } from '../events/follow.ts';
-import { lastPosition } from '../events/log.ts';
+import { cancellable, follow, followNewest, startingPoint } from '../events/follow.ts';
 import { dataRunEvent, lifecycleEvent } from '../events/schema.ts';
 import type { DataRun, DataRunStep } from '../generated/prisma/client.ts';
 import { builder, idIn } from '../graphql/builder.ts';
 import { type Context, viewerOf } from '../graphql/context.ts';
+import { progressType } from '../graphql/values.ts';
+import type { Progress } from '../shown.ts';
 import { seeWorkspace } from '../workspaces/operations.ts';
 import { hasEnded } from './driver.ts';
 import { runState, stepState } from './schema-enums.ts';
-import { type Progress, progressType, runProgress, stepProgress } from './schema-values.ts';
-
-/** At most twice a second for each subject. */
-const progressEveryMs = 500;
+import { runProgress, stepProgress } from './schema-values.ts';
 
 async function visibleRun(context: Context, viewer: Viewer, id: string): Promise<DataRun> {
   const found = await context.db.prisma.dataRun.findUnique({ where: { id }, include: { workspace: { select: { slug: true } } } });
   if (found === null || !maySee(viewer, found.workspace.slug)) throw new NotFoundError('data run');
   return found;
-}
-
-/** The position to follow from: the cursor’s, or now. */
-async function startingPoint(context: Context, workspaceId: string, after: string | null | undefined): Promise<bigint> {
-  const last = await lastPosition(context.db, workspaceId);
-  if (after === null || after === undefined) return last;
-  const position = decodeCursor(workspaceId, after);
-  // Ahead of the log: of a database that was restored since, say. Whoever waited there would miss what is written until then.
-  if (position > last) throw new CursorError();
-  return position;
 }
 
 interface StepProgressRow {
@@ -84,24 +70,6 @@ async function readProgress(context: Context, id: string): Promise<RunProgressRo
   };
 }
 
-async function* followProgress(context: Context, run: DataRun, signal: AbortSignal): AsyncGenerator<RunProgressRow> {
-  const { bell } = context;
-  using waiter = bell.waiter([`progress:${run.id}`, `log:${run.workspaceId}`], signal);
-  for (let shown = ''; !signal.aborted; ) {
-    const now = await readProgress(context, run.id);
-    const { at: _, ...value } = now;
-    const text = JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part));
-    if (text !== shown) {
-      shown = text;
-      yield now;
-    }
-    if (hasEnded(now)) return;
-    // Also where nothing was new: every event of a busy workspace wakes us. A dying client must not hold the timer up.
-    await sleep(progressEveryMs, undefined, { signal }).catch(() => {});
-    await waiter.wait();
-  }
-}
-
 builder.subscriptionFields((t) => ({
   dataRunEvents: t.field({
     type: dataRunEvent,
@@ -113,7 +81,7 @@ builder.subscriptionFields((t) => ({
     },
     subscribe: async (_root, { id, after }, context) => {
       const run = await visibleRun(context, viewerOf(context), idIn('DataRun', id));
-      const from = await startingPoint(context, run.workspaceId, after);
+      const from = await startingPoint(context.db, run.workspaceId, after);
       const scope = { workspaceId: run.workspaceId, dataRunId: run.id };
       return cancellable(context.ends(), (signal) => follow(context.db, context.bell, scope, from, signal));
     },
@@ -129,7 +97,7 @@ builder.subscriptionFields((t) => ({
     subscribe: async (_root, { workspace, after }, context) => {
       const found = await seeWorkspace(context.db, viewerOf(context), idIn('Workspace', workspace));
       if (found === null) throw new NotFoundError('workspace');
-      const from = await startingPoint(context, found.id, after);
+      const from = await startingPoint(context.db, found.id, after);
       return cancellable(context.ends(), (signal) => follow(context.db, context.bell, { workspaceId: found.id }, from, signal));
     },
     resolve: (event) => event,
@@ -140,7 +108,10 @@ builder.subscriptionFields((t) => ({
     args: { id: t.arg.id({ required: true, description: 'The run’s global id.' }) },
     subscribe: async (_root, { id }, context) => {
       const run = await visibleRun(context, viewerOf(context), idIn('DataRun', id));
-      return cancellable(context.ends(), (signal) => followProgress(context, run, signal));
+      const topics = [`progress:${run.id}`, `log:${run.workspaceId}`] as const;
+      return cancellable(context.ends(), (signal) =>
+        followNewest(context.bell, topics, () => readProgress(context, run.id), hasEnded, signal),
+      );
     },
     resolve: (progress) => progress,
   }),

@@ -1,26 +1,9 @@
 // The small types that runs and steps share in the API.
-import type { Failure } from '../errors.ts';
 import type { DataRunStep } from '../generated/prisma/client.ts';
 import { builder } from '../graphql/builder.ts';
 import type { Blocker, RowError } from '../records/outcome.ts';
-import type { Hold, Readiness } from './readiness.ts';
-
-export interface Progress {
-  readonly done: bigint;
-  readonly total: bigint | null;
-  readonly totalIsExact: boolean;
-  readonly unit: string;
-}
-
-export const progressType = builder.objectRef<Progress>('Progress').implement({
-  description: 'How far something is.',
-  fields: (t) => ({
-    done: t.expose('done', { type: 'BigInt', description: 'How much is done, in `unit`.' }),
-    total: t.expose('total', { type: 'BigInt', nullable: true, description: 'How much there is, in `unit`; null where it is not known.' }),
-    totalIsExact: t.exposeBoolean('totalIsExact', { description: 'False: the total is an estimate.' }),
-    unit: t.exposeString('unit', { description: 'What is counted: `bytes` of the package’s files, or `rows`.' }),
-  }),
-});
+import type { Progress } from '../shown.ts';
+import type { Readiness } from './readiness.ts';
 
 export function stepProgress(step: Pick<DataRunStep, 'progressDone' | 'progressTotal' | 'progressUnit'>): Progress {
   const { progressDone: done, progressTotal: total, progressUnit: unit } = step;
@@ -76,33 +59,6 @@ export const readinessType = builder.objectRef<Readiness>('Readiness').implement
     blockers: t.field({ type: [blockerType], description: 'All that is missing.', resolve: ({ blockers }) => [...blockers] }),
   }),
 });
-
-export const holdType = builder.objectRef<Hold>('Hold').implement({
-  description: 'An unmet condition: why something does not move.',
-  fields: (t) => ({
-    code: t.exposeString('code', { description: 'A stable code, for programs.' }),
-    subject: t.exposeString('subject', { description: 'What waits: `run`, or a dataset’s name.' }),
-    message: t.exposeString('message', { description: 'One sentence, for people.' }),
-    since: t.expose('since', { type: 'DateTime', description: 'Since when.' }),
-    remedy: t.exposeString('remedy', { description: 'What would help.' }),
-  }),
-});
-
-export const failureType = builder.objectRef<Failure>('Failure').implement({
-  description: 'Why work came to nothing.',
-  fields: (t) => ({
-    code: t.exposeString('code', { description: 'A stable code, for programs.' }),
-    origin: t.exposeString('origin', { description: 'Whose fault: package, data, target, storage, database, authority or system.' }),
-    phase: t.exposeString('phase', { description: 'What was being done.' }),
-    retryable: t.exposeBoolean('retryable', { description: 'Whether the same again may succeed.' }),
-    summary: t.exposeString('summary', { description: 'One or two sentences, for people.' }),
-  }),
-});
-
-/** A failure column as it is stored: written by us only, in this shape. */
-export function storedFailure(value: unknown): Failure | null {
-  return value === null || value === undefined ? null : (value as Failure);
-}
 
 export const rowErrorType = builder.objectRef<RowError>('RowError').implement({
   description: 'A fault in a row of the source.',

@@ -6,24 +6,14 @@ import type { Prisma } from '../generated/prisma/client.ts';
 import { builder, connectionCost, idIn } from '../graphql/builder.ts';
 import { viewerOf } from '../graphql/context.ts';
 import { idPage, nodeQuery } from '../graphql/pages.ts';
+import { failureType, holdType, progressType, storedFailure } from '../graphql/values.ts';
 import type { RowError } from '../records/outcome.ts';
 import { blockersOf } from './decide.ts';
 import { holdSource } from './hold-source.ts';
 import { allowedActionsOf } from './operations.ts';
 import { readinessOf, whyNotRunning, whyStepNotRunning } from './readiness.ts';
 import { driving, onInvalidRow, onMissingReference, runAction, runState, stepState } from './schema-enums.ts';
-import {
-  blockerType,
-  failureType,
-  holdType,
-  progressType,
-  readinessType,
-  rowAccount,
-  rowErrorType,
-  runProgress,
-  stepProgress,
-  storedFailure,
-} from './schema-values.ts';
+import { blockerType, readinessType, rowAccount, rowErrorType, runProgress, stepProgress } from './schema-values.ts';
 
 const inOrder = { orderBy: { position: 'asc' } } as const;
 

@@ -7,9 +7,11 @@ import { GraphQLError } from 'graphql';
 import { createYoga, type Plugin, type YogaInitialContext } from 'graphql-yoga';
 import { bearer, type TokenSettings, UnauthenticatedError, verifyToken } from '../auth/token.ts';
 import type { Viewer } from '../auth/viewer.ts';
+import { publicKeys } from '../exports/keys.ts';
 import type { App, Context } from '../graphql/context.ts';
 import { publicError } from '../graphql/errors.ts';
 import type { Log } from '../log.ts';
+import { handleDownload, isDownload } from './downloads.ts';
 import { documentLimits } from './limits.ts';
 import { schema } from './schema.ts';
 import { attachSockets, type SocketContext } from './sockets.ts';
@@ -96,7 +98,9 @@ export async function serve(options: HttpOptions): Promise<RunningServer> {
       request.once('end', () => request.setTimeout(0)); // judging what has arrived is not the sender's idling
       return handleUpload(app.packages, url, request, response, log);
     }
+    if (isDownload(url.pathname)) return handleDownload(app.exports, url, request, response, log);
     if (request.method !== 'GET' && request.method !== 'HEAD') return void response.writeHead(405).end();
+    if (url.pathname === '/.well-known/packhorse-keys.json') return json(response, await publicKeys(app.db));
     if (url.pathname === '/graphiql') return void response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(graphiql);
     if (url.pathname === '/healthz') return plain(response, 200, 'ok');
     if (url.pathname === '/readyz') {
@@ -138,6 +142,10 @@ async function close(server: Server, closing: AbortController, sockets: { dispos
   const limit = setTimeout(() => server.closeAllConnections(), 2_000);
   await closed;
   clearTimeout(limit);
+}
+
+function json(response: ServerResponse, body: object): void {
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
 function plain(response: ServerResponse, status: number, text: string): void {

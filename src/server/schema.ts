@@ -10,6 +10,10 @@ import '../packages/schema.ts';
 import '../runs/schema.ts';
 import '../runs/schema-mutations.ts';
 import '../runs/schema-subscriptions.ts';
+import '../exports/schema.ts';
+import '../exports/schema-mutations.ts';
+import '../exports/schema-settings.ts';
+import '../exports/schema-subscriptions.ts';
 import './schema-lifecycles.ts';
 import { builder } from '../graphql/builder.ts';
 

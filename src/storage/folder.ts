@@ -3,10 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
-import { type Storage, StorageError } from './storage.ts';
+import { checkKey, checkPrefix, checkRange, isKey } from './checks.ts';
+import { type Storage, StorageError, type StoredObject } from './storage.ts';
 
-const segment = '[A-Za-z0-9_][A-Za-z0-9._=-]{0,199}'; // never begins with a dot: no traversal, and `.incoming` stays ours
-const keyPattern = new RegExp(`^${segment}(/${segment}){0,15}$`);
 const abandonedMs = 24 * 3_600_000;
 
 export function folderStorage(root: string): Storage {
@@ -14,7 +13,7 @@ export function folderStorage(root: string): Storage {
   let swept: Promise<void> | undefined;
 
   function place(key: string): string {
-    if (!keyPattern.test(key)) throw new Error(`not a storage key: ${JSON.stringify(key)}`);
+    checkKey(key);
     return path.join(root, key);
   }
 
@@ -22,6 +21,7 @@ export function folderStorage(root: string): Storage {
     async put(key, body) {
       const target = place(key);
       const draft = path.join(incoming, randomUUID());
+      body.on('error', () => {}); // one that comes before the body is read has no other listener; reading reports it
       try {
         await storing(mkdir(incoming, { recursive: true }));
         swept ??= sweep(incoming);
@@ -38,6 +38,7 @@ export function folderStorage(root: string): Storage {
 
     async get(key, range) {
       const file = place(key);
+      if (range) checkRange(range);
       let handle: FileHandle | undefined;
       try {
         handle = await open(file, 'r');
@@ -50,13 +51,8 @@ export function folderStorage(root: string): Storage {
     },
 
     async size(key) {
-      try {
-        const found = await stat(place(key));
-        return found.isFile() ? found.size : null;
-      } catch (error) {
-        if (isAbsence(error)) return null;
-        throw failure(error);
-      }
+      const found = await unlessGone(stat(place(key)), null);
+      return found?.isFile() ? found.size : null;
     },
 
     async delete(key) {
@@ -66,7 +62,33 @@ export function folderStorage(root: string): Storage {
         if (!isAbsence(error)) throw failure(error);
       }
     },
+
+    async *list(prefix) {
+      checkPrefix(prefix);
+      yield* below(root, prefix.slice(0, prefix.lastIndexOf('/') + 1), prefix);
+    },
   };
+}
+
+/** `folder` is relative to the root, and ends with a slash where it is not the root itself. */
+async function* below(root: string, folder: string, prefix: string): AsyncGenerator<StoredObject> {
+  for (const entry of await unlessGone(readdir(path.join(root, folder), { withFileTypes: true }), [])) {
+    const key = folder + entry.name;
+    if (!isKey(key)) continue;
+    if (entry.isDirectory() && `${key}/`.startsWith(prefix)) yield* below(root, `${key}/`, prefix);
+    if (!entry.isFile() || !key.startsWith(prefix)) continue;
+    const found = await unlessGone(stat(path.join(root, key)), null);
+    if (found !== null) yield { key, bytes: found.size, modifiedAt: found.mtime };
+  }
+}
+
+async function unlessGone<T, E>(work: Promise<T>, otherwise: E): Promise<T | E> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isAbsence(error)) return otherwise;
+    throw failure(error);
+  }
 }
 
 /** An error of the body itself passes through as it is: it is not the storage that failed. */

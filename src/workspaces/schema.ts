@@ -26,37 +26,6 @@ builder.queryField('viewer', (t) =>
   }),
 );
 
-const exportFormat = builder.enumType('ExportFormat', {
-  description: 'How an export writes its datasets.',
-  values: {
-    CSV: { description: 'Comma-separated values, with a header.' },
-    NDJSON: { description: 'One JSON object a line.' },
-    PARQUET: { description: 'Apache Parquet.' },
-  },
-});
-
-const exportDestination = builder.objectRef<{ name: string; url: string }>('ExportDestination').implement({
-  description: 'Where a finished export is announced.',
-  fields: (t) => ({
-    name: t.exposeString('name', { description: 'Its name in the workspace.' }),
-    url: t.exposeString('url', { description: 'The webhook’s URL.' }),
-  }),
-});
-
-const exportSettings = builder.prismaObject('ExportSettings', {
-  description: 'How exports of a workspace are made. An execution copies them when it is admitted.',
-  fields: (t) => ({
-    format: t.expose('format', { type: exportFormat, description: 'The format of the data files.' }),
-    datasets: t.stringList({
-      nullable: true,
-      description: 'The datasets to export; null for all.',
-      resolve: ({ datasets }) => (Array.isArray(datasets) ? datasets.map(String) : null),
-    }),
-    retentionDays: t.exposeInt('retentionDays', { description: 'How many days a published export is kept.' }),
-    destinations: t.field({ type: [exportDestination], description: 'Where finished exports are announced.', resolve: () => [] }),
-  }),
-});
-
 export const workspaceType = builder.prismaNode('Workspace', {
   id: { field: 'id', description: 'The global id.' },
   nullable: true, // or an id that is not found is an error
@@ -66,13 +35,6 @@ export const workspaceType = builder.prismaNode('Workspace', {
     slug: t.exposeString('slug', { description: 'Its name in tokens and URLs.' }),
     name: t.exposeString('name', { description: 'Its name for people.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was made.' }),
-    exportSettings: t.relation('exportSettings', {
-      type: exportSettings,
-      nullable: false,
-      authScopes: { reader: true },
-      description: 'How its exports are made.',
-      onNull: 'error',
-    }),
     lastEventCursor: t.string({
       description:
         'The place of its newest event, read in the same statement as the data beside it. Follow the log from here to miss nothing.',

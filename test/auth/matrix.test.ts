@@ -6,10 +6,12 @@ import { decodeGlobal, everythingOf, nodeTypes, rootFields, schema } from '../gr
 import { events, rawSocket } from '../server/raw.ts';
 import { startApp } from '../support/app.ts';
 import { mutate, register, stage, zipOf } from '../support/story.ts';
-import { nobody, type Role, roleNames, roles, type Tenant, tenant } from './tenants.ts';
+import { hookHosts, nobody, type Role, roleNames, roles, type Tenant, tenant } from './tenants.ts';
 
 // Documents that ask for everything are long; the limits have tests of their own.
-const app = await startApp({ env: { PACKHORSE_MAX_TOKENS: '100000', PACKHORSE_MAX_COMPLEXITY: '1000000', PACKHORSE_MAX_DEPTH: '40' } });
+const app = await startApp({
+  env: { PACKHORSE_MAX_TOKENS: '100000', PACKHORSE_MAX_COMPLEXITY: '1000000', PACKHORSE_MAX_DEPTH: '40', ...hookHosts },
+});
 const tokens = {} as Record<Role, string | null>;
 const places = {} as Record<Place, Tenant>;
 type Place = 'own' | 'other' | 'none';
@@ -54,26 +56,27 @@ function reading(missing: string): Row['roles'] {
   };
 }
 
-/** For whoever is named and has data-run; the named others are told what they lack. */
-function acting(allowed: string): Row['roles'] {
-  const lacks: Cells = ['ForbiddenError data-run', 'NotFoundError', 'NotFoundError'];
+/** For whoever is named and has the permission; the named others are told what they lack. */
+function acting(permission: 'data-run' | 'data-export:execute' | 'workspace:admin', allowed: string): Row['roles'] {
+  const lacks: Cells = [`ForbiddenError ${permission}`, 'NotFoundError', 'NotFoundError'];
   const may: Cells = [allowed, 'NotFoundError', 'NotFoundError'];
-  return {
+  const roles: Row['roles'] = {
     'no token': refused,
     'expired token': refused,
     'no permission': lacks,
     'workspace:read': lacks,
     'workspace:admin': lacks,
-    'data-run': may,
+    'data-run': lacks,
     'data-run:force': lacks,
     'data-export:execute': lacks,
     'target:store': lacks,
     'target:*': lacks,
-    staff: may,
+    staff: permission === 'data-run' ? may : lacks,
     admin: may,
     everywhere: [allowed, allowed, 'NotFoundError'],
     'nowhere named': same('NotFoundError'),
   };
+  return { ...roles, [permission]: may };
 }
 
 const anybody: Row['roles'] = {
@@ -83,10 +86,15 @@ const anybody: Row['roles'] = {
 };
 
 const refusal = '... on Error { code message } ... on ForbiddenError { permission dataset }';
-const command = (name: string, variables: Row['variables'], allowed: string): Row => ({
+const command = (
+  name: string,
+  variables: Row['variables'],
+  allowed: string,
+  permission: Parameters<typeof acting>[0] = 'data-run',
+): Row => ({
   query: `mutation ($input: ${name[0]?.toUpperCase()}${name.slice(1)}Input!) { it: ${name}(input: $input) { __typename ${refusal} } }`,
   variables: (place) => ({ input: variables(place) }),
-  roles: acting(allowed),
+  roles: acting(permission, allowed),
 });
 const node = (type: string, id: keyof Tenant): Record<string, Row> => ({
   [`node(${type})`]: {
@@ -117,6 +125,9 @@ const table: Readonly<Record<string, Row>> = {
   ...node('DataRunStep', 'step'),
   ...node('DataPackage', 'package'),
   ...node('Dataset', 'dataset'),
+  ...node('ExportExecution', 'execution'),
+  ...node('ExportPackage', 'exportPackage'),
+  ...node('ExportDelivery', 'delivery'),
   'Query.viewer': { query: '{ it: viewer { subject permissions } }', variables: () => ({}), roles: anybody },
   'Query.lifecycles': { query: '{ it: lifecycles { name } }', variables: () => ({}), roles: anybody },
   'Query.workspace': {
@@ -133,6 +144,11 @@ const table: Readonly<Record<string, Row>> = {
   'Query.dataRun': {
     query: 'query ($id: ID!) { it: dataRun(id: $id) { id } }',
     variables: ({ run }) => ({ id: run }),
+    roles: reading('null'),
+  },
+  'Query.exportExecution': {
+    query: 'query ($id: ID!) { it: exportExecution(id: $id) { id } }',
+    variables: ({ execution }) => ({ id: execution }),
     roles: reading('null'),
   },
   'Mutation.createWorkspace': {
@@ -159,6 +175,54 @@ const table: Readonly<Record<string, Row>> = {
   'Mutation.resumeDataRun': command('resumeDataRun', ({ run }) => ({ dataRunId: run }), 'InvalidTransitionError'),
   'Mutation.advanceDataRun': command('advanceDataRun', ({ run }) => ({ dataRunId: run }), 'InvalidTransitionError'),
   'Mutation.cancelDataRun': command('cancelDataRun', ({ run }) => ({ dataRunId: run }), 'InvalidTransitionError'),
+  'Mutation.updateExportSettings': command(
+    'updateExportSettings',
+    ({ workspace }) => ({ workspaceId: workspace }),
+    'found',
+    'workspace:admin',
+  ),
+  // With a key that is too long, so that no cell makes one.
+  'Mutation.requestWorkspaceExport': command(
+    'requestWorkspaceExport',
+    ({ workspace }) => ({ workspaceId: workspace, idempotencyKey: 'x'.repeat(2_000) }),
+    'InvalidInputError',
+    'data-export:execute',
+  ),
+  'Mutation.cancelExportExecution': command(
+    'cancelExportExecution',
+    ({ execution }) => ({ exportExecutionId: execution }),
+    'InvalidTransitionError',
+    'data-export:execute',
+  ),
+  'Mutation.republishExport': command(
+    'republishExport',
+    ({ execution }) => ({ exportExecutionId: execution }),
+    'ConflictError',
+    'data-export:execute',
+  ),
+  'Mutation.issueDownloadLink': command(
+    'issueDownloadLink',
+    ({ exportPackage }) => ({ exportPackageId: exportPackage }),
+    'found',
+    'data-export:execute',
+  ),
+  'Mutation.redeliver': command('redeliver', ({ delivery }) => ({ exportDeliveryId: delivery }), 'ConflictError', 'data-export:execute'),
+  'Mutation.revokeDownloadLinks': command(
+    'revokeDownloadLinks',
+    ({ exportPackage }) => ({ exportPackageId: exportPackage }),
+    'found',
+    'data-export:execute',
+  ),
+  'Subscription.exportExecutionEvents': {
+    query: 'subscription ($id: ID!, $after: String) { it: exportExecutionEvents(id: $id, after: $after) { id } }',
+    variables: ({ execution, cursor }) => ({ id: execution, after: cursor }),
+    roles: reading('NOT_FOUND'),
+  },
+  'Subscription.exportExecutionProgress': {
+    query: 'subscription ($id: ID!) { it: exportExecutionProgress(id: $id) { state } }',
+    variables: ({ execution }) => ({ id: execution }),
+    roles: reading('NOT_FOUND'),
+  },
   'Subscription.dataRunEvents': {
     query: 'subscription ($id: ID!, $after: String) { it: dataRunEvents(id: $id, after: $after) { id } }',
     variables: ({ run, cursor }) => ({ id: run, after: cursor }),
@@ -251,9 +315,16 @@ describe('over websocket', () => {
 
 describe('what is reached from one’s own', () => {
   it.each(nodeTypes)('%s holds nothing of another tenant', async (type) => {
-    const key = { Workspace: 'workspace', DataRun: 'run', DataRunStep: 'step', DataPackage: 'package', Dataset: 'dataset' }[
-      type
-    ] as keyof Tenant;
+    const key = {
+      Workspace: 'workspace',
+      DataRun: 'run',
+      DataRunStep: 'step',
+      DataPackage: 'package',
+      Dataset: 'dataset',
+      ExportExecution: 'execution',
+      ExportPackage: 'exportPackage',
+      ExportDelivery: 'delivery',
+    }[type] as keyof Tenant;
     const fields = Object.values((schema.getType(type) as GraphQLObjectType).getFields());
     const texts = { own: '', staffOfOther: '', everywhere: '' };
     // A field a document: all at once are more than one may ask for.
@@ -416,7 +487,7 @@ describe('cursors of another workspace', () => {
         id: own.run,
         c: other.cursor,
       }),
-      ...(['events', 'dataRuns', 'datasets'] as const).map((field) =>
+      ...(['events', 'dataRuns', 'datasets', 'exportExecutions'] as const).map((field) =>
         app.graphql(`query ($slug: String!, $c: String) { workspace(slug: $slug) { ${field}(after: $c) { edges { cursor } } } }`, {
           slug: 'own',
           c: field === 'events' ? other.cursor : other.cursors[field],
@@ -426,6 +497,7 @@ describe('cursors of another workspace', () => {
     for (const { errors } of refusals) expect(errors.map(({ extensions }) => extensions?.code)).toEqual(['CURSOR_INVALID']);
     for (const [query, id] of [
       ['subscription ($id: ID!, $c: String) { dataRunEvents(id: $id, after: $c) { id } }', own.run],
+      ['subscription ($id: ID!, $c: String) { exportExecutionEvents(id: $id, after: $c) { id } }', own.execution],
       ['subscription ($id: ID!, $c: String) { workspaceEvents(workspace: $id, after: $c) { id } }', own.workspace],
     ] as const) {
       const stream = await events(app.url, tokens.staff, query, { id, c: other.cursor });

@@ -1,6 +1,7 @@
 // Two tenants that have one of everything, and the roles that ask for it.
 import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
+import { mutateExport, readExport, request } from '../exports/story.ts';
 import { decodeGlobal } from '../graphql/walk.ts';
 import type { TestApp } from '../support/app.ts';
 import { createWorkspace, mutate, readRun, register, stage, zipOf } from '../support/story.ts';
@@ -15,12 +16,16 @@ export interface Tenant {
   readonly dataset: string;
   /** Registered and never started; of the package that `staged` holds as well. */
   readonly waiting: string;
+  /** Settled, with a package in storage, and a destination that nobody listens at. */
+  readonly execution: string;
+  readonly exportPackage: string;
+  readonly delivery: string;
   /** Uploaded, not registered. */
   readonly staged: string;
   /** The place before the first event. */
   readonly cursor: string;
   /** A cursor of each connection under the workspace. */
-  readonly cursors: { readonly dataRuns: string; readonly datasets: string; readonly rows: string };
+  readonly cursors: { readonly dataRuns: string; readonly datasets: string; readonly rows: string; readonly exportExecutions: string };
 }
 
 const text = (...names: string[]) => names.map((name) => ({ name, type: 'string' }));
@@ -29,6 +34,9 @@ const resource = (name: string, canary: string) => ({
   rows: `id,word\n1,${canary}\n2,${canary}\n`,
   schema: { fields: text('id', 'word'), primaryKey: 'id' },
 });
+
+/** What an app needs whose tenants have a destination. */
+export const hookHosts = { PACKHORSE_FETCH_HOSTS: '127.0.0.1:9' };
 
 /** A workspace with a loaded dataset, a settled run and a registered one. `canary` is in every text that can hold it. */
 export async function tenant(app: TestApp, slug: string, canary: string): Promise<Tenant> {
@@ -41,9 +49,18 @@ export async function tenant(app: TestApp, slug: string, canary: string): Promis
   const bytes = await zipOf(`${canary}-waiting`, [resource(`${canary}-others`, canary)]);
   const waiting = await register(app, workspace, await stage(app, workspace, bytes));
   const staged = await stage(app, workspace, bytes);
+  const destinations = [{ name: `${canary}-hook`, url: 'http://127.0.0.1:9/hook' }];
+  const set = await mutateExport(app, 'updateExportSettings', { workspaceId: workspace, destinations });
+  expect(set.__typename, JSON.stringify(set)).toBe('Workspace');
+  const execution = await request(app, workspace);
+  await vi.waitFor(async () => expect((await readExport(app, execution)).exportPackage?.state).toBe('PUBLISHED'), {
+    timeout: 20_000,
+    interval: 50,
+  });
+  const { exportPackage } = await readExport(app, execution);
   const { data, errors } = await app.graphql(
     `query ($slug: String!, $run: ID!) {
-      workspace(slug: $slug) { dataRuns { edges { cursor } } datasets { edges { cursor node { id rows { edges { cursor } } } } } }
+      workspace(slug: $slug) { dataRuns { edges { cursor } } exportExecutions { edges { cursor } } datasets { edges { cursor node { id rows { edges { cursor } } } } } }
       dataRun(id: $run) { package { id } steps { id } } }`,
     { slug, run },
   );
@@ -57,9 +74,13 @@ export async function tenant(app: TestApp, slug: string, canary: string): Promis
     package: data.dataRun.package.id,
     dataset: dataset.node.id,
     waiting,
+    execution,
+    exportPackage: exportPackage.id,
+    delivery: exportPackage.deliveries[0].id,
     staged,
     cursor: Buffer.from(`1:${decodeGlobal(workspace).id}:0`).toString('base64url'),
     cursors: {
+      exportExecutions: data.workspace.exportExecutions.edges[0].cursor,
       dataRuns: data.workspace.dataRuns.edges[0].cursor,
       datasets: dataset.cursor,
       rows: dataset.node.rows.edges[0].cursor,
@@ -80,9 +101,12 @@ export function nobody(slug = 'nowhere'): Tenant {
     package: globalId('DataPackage'),
     dataset: globalId('Dataset'),
     waiting: globalId('DataRun'),
+    execution: globalId('ExportExecution'),
+    exportPackage: globalId('ExportPackage'),
+    delivery: globalId('ExportDelivery'),
     staged: globalId('DataPackage'),
     cursor: Buffer.from(`1:${decodeGlobal(workspace).id}:0`).toString('base64url'),
-    cursors: { dataRuns: '', datasets: '', rows: '' },
+    cursors: { dataRuns: '', datasets: '', rows: '', exportExecutions: '' },
   };
 }
 

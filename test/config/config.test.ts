@@ -76,11 +76,12 @@ describe('the configuration', () => {
       { PACKHORSE_PUBLIC_URL: 'example.org' },
       'PACKHORSE_PUBLIC_URL: expected a URL that begins with http:// or https://, without a query, found "example.org"',
     ],
-    [
-      { PACKHORSE_STORAGE: 's3://bucket' },
-      'PACKHORSE_STORAGE: expected file: or file:/path (s3:// does not work yet), found "s3://bucket"',
-    ],
-    [{ PACKHORSE_STORAGE: 'file:here' }, 'PACKHORSE_STORAGE: expected file: or file:/path, the path absolute, found "file:here"'],
+    ...['file:here', 's3:', 's3://', 's3://B', 's3://bucket/../up', 's3://bucket//x', 's3://bucket?x', 's3://key:word@bucket'].map(
+      (place): [NodeJS.ProcessEnv, string] => [
+        { PACKHORSE_STORAGE: place },
+        `PACKHORSE_STORAGE: expected file:, file:/path (the path absolute) or s3://bucket/prefix, found "${place}"`,
+      ],
+    ),
     [
       { PACKHORSE_JWKS_URL: 'https://x' },
       'PACKHORSE_JWKS_URL: expected nothing: it comes later, set PACKHORSE_JWT_SECRET, found "https://x"',
@@ -95,11 +96,40 @@ describe('the configuration', () => {
     expect(refusal(env)).toBe(message);
   });
 
+  it.each([
+    ['file:', { kind: 'folder', root: path.resolve('.packhorse/storage') }],
+    ['file:///var/lib', { kind: 'folder', root: '/var/lib' }],
+    ['file:/var/lib', { kind: 'folder', root: '/var/lib' }],
+    ['s3://bucket', { kind: 's3', bucket: 'bucket', prefix: '' }],
+    ['s3://bucket/', { kind: 's3', bucket: 'bucket', prefix: '' }],
+    ['s3://my.bucket-1/some/where_else/', { kind: 's3', bucket: 'my.bucket-1', prefix: 'some/where_else' }],
+  ])('reads %s as a place for storage', (place, expected) => {
+    expect(readConfig({ PACKHORSE_STORAGE: place }).storage).toMatchObject(expected);
+  });
+
+  it.each([
+    [{}, { endpoint: null, region: null }],
+    [
+      { AWS_REGION: 'eu-west-1', AWS_DEFAULT_REGION: 'eu-west-2' },
+      { endpoint: null, region: 'eu-west-1' },
+    ],
+    [{ AWS_DEFAULT_REGION: 'eu-west-2' }, { region: 'eu-west-2' }],
+    [{ AWS_ENDPOINT_URL: 'http://127.0.0.1:9000/' }, { endpoint: 'http://127.0.0.1:9000', region: 'us-east-1' }],
+    [
+      { AWS_ENDPOINT_URL: 'http://a', AWS_ENDPOINT_URL_S3: 'http://b', AWS_REGION: 'x' },
+      { endpoint: 'http://b', region: 'x' },
+    ],
+  ])('finds the S3 server of %j', (env, expected) => {
+    expect(readConfig({ PACKHORSE_STORAGE: 's3://bucket', ...env }).storage).toMatchObject(expected);
+  });
+
   it('never shows a secret', () => {
     expect(refusal({ PACKHORSE_JWT_SECRET: 'too short' })).toBe(
       'PACKHORSE_JWT_SECRET: expected at least 32 bytes, found one of 9 bytes, not shown',
     );
     expect(refusal({ DATABASE_URL: 'mysql://me:hush@host/db' })).not.toContain('hush');
+    expect(refusal({ AWS_ENDPOINT_URL: 'http://me:hush@host' })).not.toContain('hush');
+    expect(refusal({ AWS_ENDPOINT_URL_S3: 'http://me:hush@host' })).not.toContain('hush');
   });
 
   it('reads the list of targets', () => {

@@ -27,17 +27,30 @@ async function move(id: string, action: Action): Promise<void> {
   const why = unmet(exportLifecycle, action, row);
   if (why.length > 0) throw new Error(why.map(({ says }) => says).join(' '));
   const { to } = exportLifecycle.transitions[action];
-  const set = exportLifecycle.states[to].terminal
-    ? [Prisma.sql`settled_at = clock_timestamp()`]
-    : [Prisma.sql`started_at = clock_timestamp()`];
+  const facts = {
+    QUEUED: Prisma.sql`phase = 'queued'`,
+    RUNNING: Prisma.sql`started_at = clock_timestamp()`,
+    SUCCEEDED: Prisma.sql`settled_at = clock_timestamp(), counts = '[]', manifest_digest = 'd'`,
+    FAILED: Prisma.sql`settled_at = clock_timestamp(), failure = '{}'`,
+    CANCELLED: Prisma.sql`settled_at = clock_timestamp()`,
+  };
   await inStatement(db, (tx) =>
-    change(tx, exportExecutionSubject, row, { to, events: [{ action, from: row.state, to }], set }, { actor: 'system' }),
+    change(tx, exportExecutionSubject, row, { to, events: [{ action, from: row.state, to }], set: [facts[to]] }, { actor: 'system' }),
   );
 }
 
 async function at(state: State): Promise<string> {
   const workspace = await db.prisma.workspace.create({ data: { slug: uuidv7(), name: 'w', log: { create: {} } } });
-  const { id } = await db.prisma.exportExecution.create({ data: { workspaceId: workspace.id, requestedBy: 'ann' } });
+  const { id } = await db.prisma.exportExecution.create({
+    data: {
+      workspaceId: workspace.id,
+      requestedBy: 'ann',
+      settings: {},
+      plan: [],
+      cutoff: '2026-11-30T20:07:00.000001Z',
+      cutoffSnapshot: '1:1:',
+    },
+  });
   for (const action of paths[state]) await move(id, action);
   return id;
 }

@@ -3,7 +3,7 @@
 import pg from 'pg';
 import { v7 as uuidv7 } from 'uuid';
 import { afterAll, describe, expect, it } from 'vitest';
-import { exportLifecycle } from '../../src/exports/lifecycle.ts';
+import { deliveryLifecycle, exportLifecycle, packageLifecycle } from '../../src/exports/lifecycle.ts';
 import { moves } from '../../src/lifecycle/describe.ts';
 import { entries, terminalStates } from '../../src/lifecycle/lifecycle.ts';
 import { runLifecycle, stepLifecycle } from '../../src/runs/lifecycle.ts';
@@ -41,7 +41,36 @@ async function makeStep(): Promise<string> {
 
 async function makeExport(): Promise<string> {
   const id = uuidv7();
-  await client.query(`INSERT INTO export_execution (id, workspace_id, requested_by) VALUES ($1, $2, 'a')`, [id, workspaceId]);
+  await client.query(
+    `INSERT INTO export_execution (id, workspace_id, requested_by, settings, plan, cutoff, cutoff_snapshot)
+     VALUES ($1, $2, 'a', '{}', '[]', '2026-11-30T20:07:00.000001Z', '1:1:')`,
+    [id, workspaceId],
+  );
+  return id;
+}
+
+async function settledExport(): Promise<string> {
+  const id = await makeExport();
+  await client.query(`UPDATE export_execution SET state = 'CANCELLED', settled_at = now() WHERE id = $1`, [id]);
+  return id;
+}
+
+async function makePackage(): Promise<string> {
+  const id = uuidv7();
+  await client.query(`INSERT INTO export_package (id, execution_id, workspace_id) VALUES ($1, $2, $3)`, [
+    id,
+    await settledExport(),
+    workspaceId,
+  ]);
+  return id;
+}
+
+async function makeDelivery(): Promise<string> {
+  const id = uuidv7();
+  await client.query(
+    `INSERT INTO export_delivery (id, package_id, destination, url, secret, webhook_id) VALUES ($1, $2, 'd', 'u', 's', 'w')`,
+    [id, await makePackage()],
+  );
   return id;
 }
 
@@ -50,8 +79,14 @@ const settles = (table: { states: Record<string, { terminal?: true }> }, state: 
 /** What checks ask of a row beside its state. */
 function facts(subject: string, table: Parameters<typeof settles>[0], to: string): string {
   if (subject === 'data_run_step') return '';
+  const failed = to === 'FAILED' ? `, failure = '{}'` : '';
+  if (subject === 'export_package')
+    return to === 'PUBLISHED'
+      ? `, storage_key = 'k', blocks = '', block_bytes = 1, bytes = 0, digest = 'd', published_at = now(), expires_at = now()`
+      : failed;
+  if (subject === 'export_delivery') return to === 'DELIVERED' ? ', delivered_at = now()' : failed;
   const settled = settles(table, to) ? ', settled_at = now()' : '';
-  if (subject === 'export_execution') return settled;
+  if (subject === 'export_execution') return `${settled}${failed}${to === 'SUCCEEDED' ? `, counts = '[]', manifest_digest = 'd'` : ''}`;
   return `${settled}${to === 'FAILED' ? `, failure = '{}', failed_steps = 1` : ''}`;
 }
 
@@ -59,6 +94,8 @@ const subjects = [
   { subject: 'data_run', table: runLifecycle, make: makeRun },
   { subject: 'data_run_step', table: stepLifecycle, make: makeStep },
   { subject: 'export_execution', table: exportLifecycle, make: makeExport },
+  { subject: 'export_package', table: packageLifecycle, make: makePackage },
+  { subject: 'export_delivery', table: deliveryLifecycle, make: makeDelivery },
 ];
 
 /** The declared moves that lead to a state, shortest first. */
@@ -79,7 +116,7 @@ describe.each(subjects)('$subject', ({ subject, table, make }) => {
   const declared = new Set(moves(table).map(({ from, to }) => `${from} ${to}`));
 
   async function at(state: string): Promise<string> {
-    if (subject === 'export_execution')
+    if (subject.startsWith('export'))
       await client.query(`UPDATE export_execution SET state = 'CANCELLED', settled_at = now() WHERE state IN ('QUEUED', 'RUNNING')`);
     const id = await make();
     for (const step of pathTo(table, state)) await move(id, step);
@@ -101,7 +138,8 @@ describe.each(subjects)('$subject', ({ subject, table, make }) => {
     'how it settled as %s does not change',
     async (state) => {
       const id = await at(state);
-      await expect(client.query(`UPDATE ${subject} SET settled_at = '2001-01-01' WHERE id = $1`, [id])).rejects.toMatchObject({
+      const when = { export_package: 'published_at', export_delivery: 'delivered_at' }[subject] ?? 'settled_at';
+      await expect(client.query(`UPDATE ${subject} SET ${when} = '2001-01-01' WHERE id = $1`, [id])).rejects.toMatchObject({
         code: 'PH001',
       });
       await expect(client.query(`UPDATE ${subject} SET failure = '{"code": "OTHER"}' WHERE id = $1`, [id])).rejects.toMatchObject({

@@ -3,13 +3,13 @@ import pg from 'pg';
 import { expect, it } from 'vitest';
 import { lifecycleDocument } from '../../scripts/print-lifecycles.ts';
 import { triggerFunctions } from '../../scripts/print-triggers.ts';
-import { exportLifecycle } from '../../src/exports/lifecycle.ts';
+import { deliveryLifecycle, exportLifecycle, packageLifecycle } from '../../src/exports/lifecycle.ts';
 import { faults, moves } from '../../src/lifecycle/describe.ts';
 import { allowedCommands, lifecycle } from '../../src/lifecycle/lifecycle.ts';
 import { runLifecycle, stepLifecycle } from '../../src/runs/lifecycle.ts';
 import { freshDatabase } from '../support/database.ts';
 
-const tables = { runLifecycle, stepLifecycle, exportLifecycle };
+const tables = { runLifecycle, stepLifecycle, exportLifecycle, packageLifecycle, deliveryLifecycle };
 
 it.each(Object.entries(tables))('%s is sound', (_name, table) => {
   expect(faults(table)).toEqual([]);
@@ -56,6 +56,7 @@ it('has exactly the moves of the specification', () => {
     [
       'null REQUEST QUEUED',
       'QUEUED DISPATCH RUNNING',
+      'RUNNING TAKE_OVER RUNNING',
       'RUNNING SUCCEED SUCCEEDED',
       'QUEUED FAIL FAILED',
       'RUNNING FAIL FAILED',

@@ -206,7 +206,7 @@ it('submits nothing to a target that the grant does not name', async () => {
   await app.app.db.pool.query(`UPDATE run_grant SET targets = '{store}' WHERE run_id = $1`, [uuidOf(id)]);
   target.end('first', 'succeeded');
   await expect.poll(async () => (await stepOf(id, 'first')).state).toBe('SUCCEEDED');
-  await driveInBackground({ ...app.tasks, stop: new AbortController().signal }, uuidOf(id));
+  await driveInBackground({ ...app.tasks.runs, stop: new AbortController().signal }, uuidOf(id));
   expect(await readRun(app, id)).toMatchObject({
     whyNotRunning: [{ code: 'AUTHORITY_LAPSED', subject: 'second' }],
     steps: [{}, { state: 'PENDING' }],
@@ -461,7 +461,7 @@ it('has another pass follow where there was news while one was under way', async
   };
   await expect.poll(() => asked).toBe(1);
   target.end('first', 'succeeded');
-  const slow = { ...app.tasks, stop: new AbortController().signal };
+  const slow = { ...app.tasks.runs, stop: new AbortController().signal };
   await driveInBackground(slow, uuidOf(id)); // the wake that the child's end brings: it finds the pass under way
   const { rows } = await app.app.db.pool.query(`SELECT pass_wanted FROM data_run WHERE id = $1`, [uuidOf(id)]);
   expect(rows).toEqual([{ pass_wanted: true }]);

@@ -9,7 +9,7 @@ import { storeTarget } from '../../src/runs/targets/store.ts';
 import { runStoreJob } from '../../src/runs/targets/store-loader.ts';
 import type { Submission } from '../../src/runs/targets/target.ts';
 import { reapRuns } from '../../src/runs/tasks.ts';
-import { startApp } from '../support/app.ts';
+import { startApp, storageRoot } from '../support/app.ts';
 import { type Hold, holdReading, holdWriting } from '../support/holds.ts';
 import { chainOf, storedContents } from '../support/source.ts';
 import { eventsOf, uuidOf } from '../support/states.ts';
@@ -105,7 +105,7 @@ describe('a fault that would only repeat itself fails the dataset and leaves not
 
   const file = async (packageId: string) => {
     const [held] = await all('SELECT storage_key AS key FROM data_package WHERE id = $1', [uuidOf(packageId)]);
-    return path.join(app.config.storage.root, held.key);
+    return path.join(storageRoot(app), held.key);
   };
 
   it.each<[string, (packageId: string) => Promise<unknown>, string]>([
@@ -247,7 +247,7 @@ describe('a cancel by key', () => {
     expect(await target.submit(submission, signal)).toMatchObject({ is: 'job', report: { state: 'cancelled' } });
     const { rows } = await db.pool.query('SELECT id, state FROM store_job WHERE idempotency_key = $1', [key]);
     expect(rows).toMatchObject([{ state: 'cancelled' }]);
-    await runStoreJob(idle.tasks.loader, rows[0].id, signal);
+    await runStoreJob(idle.tasks.runs.loader, rows[0].id, signal);
     expect((await db.pool.query('SELECT FROM dataset WHERE workspace_id = $1', [uuidOf(workspaceId)])).rowCount).toBe(0);
   });
 });
@@ -261,7 +261,7 @@ describe('jobs and processes', () => {
     expect(jobs).toHaveLength(1);
     const rival = await startPackhorse({ ...idle.config, role: 'api' }, createLog(idle.config));
     try {
-      const loaders = [idle.tasks.loader, rival.tasks.loader, idle.tasks.loader, rival.tasks.loader];
+      const loaders = [idle.tasks.runs.loader, rival.tasks.runs.loader, idle.tasks.runs.loader, rival.tasks.runs.loader];
       await Promise.all(loaders.map((loader) => runStoreJob(loader, jobs[0].id, new AbortController().signal)));
     } finally {
       await rival.stop();
@@ -281,7 +281,7 @@ describe('jobs and processes', () => {
     const { rows } = await quiet.query('SELECT id FROM store_job WHERE run_id = $1', [uuidOf(id)]);
     const tasks = async () => (await quiet.query('SELECT FROM graphile_worker.jobs WHERE key = $1', [`load:${rows[0].id}`])).rowCount;
     const reap = () =>
-      reapRuns({ ...idle.tasks, stop: new AbortController().signal }, (error) => {
+      reapRuns({ ...idle.tasks.runs, stop: new AbortController().signal }, (error) => {
         throw error;
       });
     await quiet.query('SELECT graphile_worker.complete_jobs(array_agg(id)) FROM graphile_worker.jobs');
@@ -300,7 +300,7 @@ describe('jobs and processes', () => {
     const backend = await heldAt(hold);
     // Twice the lease by the database's clock: the reaper has looked many times by then.
     const lapsed = 'SELECT clock_timestamp() > created_at + make_interval(secs => $2) AS lapsed FROM store_job WHERE run_id = $1';
-    const twice = (2 * app.tasks.loader.leaseMs) / 1_000;
+    const twice = (2 * app.tasks.runs.loader.leaseMs) / 1_000;
     await expect.poll(async () => (await all(lapsed, [uuidOf(id), twice]))[0].lapsed).toBe(true);
     expect(await hold.waiting()).toBe(backend);
     expect(await jobsOf(id)).toMatchObject([{ state: 'running', fence: 1 }]);
@@ -330,7 +330,7 @@ describe('jobs and processes', () => {
     await start(id, idle);
     const { rows } = await quiet.query('SELECT id FROM store_job WHERE run_id = $1', [uuidOf(id)]);
     const hold = await holdReading(idle.config.databaseUrl ?? '');
-    const loading = runStoreJob(idle.tasks.loader, rows[0].id, new AbortController().signal);
+    const loading = runStoreJob(idle.tasks.runs.loader, rows[0].id, new AbortController().signal);
     await heldAt(hold);
     await quiet.query(`UPDATE store_job SET fence = fence + 1, lease_until = '2100-01-01' WHERE id = $1`, [rows[0].id]);
     await expect.poll(() => hold.waiting(), { timeout: 5_000, interval: 20 }).toBeNull();
@@ -368,7 +368,7 @@ describe('jobs and processes', () => {
     await quiet.query(`SELECT graphile_worker.complete_jobs(array_agg(id)) FROM graphile_worker.jobs`);
     const hold = await holdReading(idle.config.databaseUrl ?? '');
     const stop = new AbortController();
-    const loading = runStoreJob({ ...idle.tasks.loader, leaseMs: 60_000 }, rows[0].id, stop.signal);
+    const loading = runStoreJob({ ...idle.tasks.runs.loader, leaseMs: 60_000 }, rows[0].id, stop.signal);
     await heldAt(hold);
     stop.abort();
     await loading;
@@ -383,7 +383,7 @@ describe('jobs and processes', () => {
     const { id } = await registered({ driving: 'ON_REQUEST' }, idle);
     await start(id, idle);
     const { rows } = await idle.app.db.pool.query('SELECT id FROM store_job WHERE run_id = $1', [uuidOf(id)]);
-    await runStoreJob(idle.tasks.loader, rows[0].id, AbortSignal.abort());
+    await runStoreJob(idle.tasks.runs.loader, rows[0].id, AbortSignal.abort());
     expect((await idle.app.db.pool.query('SELECT state, fence FROM store_job WHERE id = $1', [rows[0].id])).rows).toEqual([
       { state: 'queued', fence: 0 },
     ]);
@@ -395,7 +395,7 @@ it('gives a job up that was begun again and again, each time by a process that w
   await start(id, idle);
   const [job] = await idle.app.db.prisma.storeJob.findMany({ where: { runId: uuidOf(id) } });
   await idle.app.db.prisma.storeJob.update({ where: { id: job!.id }, data: { fence: 50 } });
-  await runStoreJob(idle.tasks.loader, job!.id, new AbortController().signal);
+  await runStoreJob(idle.tasks.runs.loader, job!.id, new AbortController().signal);
   await mutate(idle, 'advanceDataRun', { dataRunId: id });
   expect(await readRun(idle, id)).toMatchObject({ state: 'FAILED', failure: { code: 'LOADER_LOST' } });
 });

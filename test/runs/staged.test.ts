@@ -4,7 +4,7 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { discardExpired } from '../../src/packages/tasks.ts';
 import { registerDataRun } from '../../src/runs/register.ts';
-import { startApp } from '../support/app.ts';
+import { startApp, storageRoot } from '../support/app.ts';
 import { uuidOf } from '../support/states.ts';
 import { createWorkspace, depot, mutate, reach, register, stage, zipOf } from '../support/story.ts';
 
@@ -14,8 +14,7 @@ const workspaceId = await createWorkspace(app, 'staged');
 const expire = (packageId: string) =>
   app.app.db.pool.query(`UPDATE data_package SET expires_at = clock_timestamp() - interval '1 second' WHERE id = $1`, [uuidOf(packageId)]);
 const stored = (packageId: string) =>
-  readdirSync(path.join(app.config.storage.root, 'packages', uuidOf(packageId)), { withFileTypes: true }).filter((entry) => entry.isFile())
-    .length;
+  readdirSync(path.join(storageRoot(app), 'packages', uuidOf(packageId)), { withFileTypes: true }).filter((entry) => entry.isFile()).length;
 
 it('keeps the bytes while a run needs them, discards them a day after, and says so to who comes too late', async () => {
   const packageId = await stage(app, workspaceId, await zipOf('kept', depot));

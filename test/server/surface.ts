@@ -1,6 +1,6 @@
 // What the tests of bad input share: an application with two tenants, ways in, and what must never show through.
 import { afterAll, beforeAll, expect } from 'vitest';
-import { type Tenant, tenant } from '../auth/tenants.ts';
+import { hookHosts, type Tenant, tenant } from '../auth/tenants.ts';
 import { startApp, type TestApp } from '../support/app.ts';
 import { json, type RawAnswer, send } from './raw.ts';
 
@@ -24,7 +24,7 @@ export interface Surface {
 }
 
 export async function surface(): Promise<Surface> {
-  const app = await startApp({ env: { PACKHORSE_POOL_SIZE: '5' } });
+  const app = await startApp({ env: { PACKHORSE_POOL_SIZE: '5', ...hookHosts } });
   const token = await app.token();
   const endpoint = `${app.url}/graphql`;
   const made: Tenant[] = [];

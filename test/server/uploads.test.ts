@@ -6,7 +6,7 @@ import { PassThrough } from 'node:stream';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { receivePackage } from '../../src/packages/operations.ts';
 import { zipBytes } from '../packages/zip-bytes.ts';
-import { startApp } from '../support/app.ts';
+import { startApp, storageRoot } from '../support/app.ts';
 import { createWorkspace, depot, mutate, reach, readRun, register, zipOf } from '../support/story.ts';
 import { send } from './raw.ts';
 
@@ -31,7 +31,7 @@ async function staged(): Promise<{ packageId: string; url: string; id: string }>
 
 /** Every file of one package, and all that is half written. */
 function kept(id: string): string[] {
-  const { root } = app.config.storage;
+  const root = storageRoot(app);
   const list = (folder: string) => (existsSync(folder) ? readdirSync(folder) : []);
   return [...list(`${root}/packages/${id}`), ...list(`${root}/.incoming`)];
 }

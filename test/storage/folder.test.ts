@@ -52,6 +52,17 @@ describe('a folder as storage', () => {
     expect(files(root).sort()).toEqual(['object', 'recent']);
   });
 
+  it('lists nothing that is half written, or that no key could name', async () => {
+    const root = newFolder();
+    mkdirSync(path.join(root, '.incoming'));
+    writeFileSync(path.join(root, '.incoming/half'), 'x');
+    writeFileSync(path.join(root, 'not a key'), 'x');
+    writeFileSync(path.join(root, 'object'), 'x');
+    const keys = [];
+    for await (const { key } of folderStorage(root).list('')) keys.push(key);
+    expect(keys).toEqual(['object']);
+  });
+
   it('says that it cannot be used where its root is no folder', async () => {
     const file = path.join(newFolder(), 'file');
     writeFileSync(file, '');

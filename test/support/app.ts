@@ -44,8 +44,20 @@ export interface AppOptions {
   readonly worker?: boolean;
 }
 
+/** The folder that this app keeps its objects in. */
+export function storageRoot({ config }: TestApp): string {
+  if (config.storage.kind !== 'folder') throw new Error('this app keeps its objects elsewhere');
+  return config.storage.root;
+}
+
 /** Fast leases and polls, so that recovery shows within a test. */
-const fast = { PACKHORSE_LEASE_MS: '1500', PACKHORSE_HEARTBEAT_MS: '500', PACKHORSE_POLL_MS: '200', PACKHORSE_CANCEL_DEADLINE_MS: '2000' };
+const fast = {
+  PACKHORSE_LEASE_MS: '1500',
+  PACKHORSE_HEARTBEAT_MS: '500',
+  PACKHORSE_POLL_MS: '200',
+  PACKHORSE_CANCEL_DEADLINE_MS: '2000',
+  PACKHORSE_RETRY_MS: '20',
+};
 
 export async function startApp({ env = {}, targets, worker = true }: AppOptions = {}): Promise<TestApp> {
   const home = mkdtempSync(path.join(tmpdir(), 'packhorse-test-'));

@@ -1,6 +1,7 @@
 // A storage for tests that need bytes and no disk.
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { checkKey, checkPrefix, checkRange } from '../../src/storage/checks.ts';
 import { type Storage, StorageError } from '../../src/storage/storage.ts';
 
 export interface MemoryStorage extends Storage {
@@ -9,18 +10,21 @@ export interface MemoryStorage extends Storage {
 }
 
 export function memoryStorage(objects: Readonly<Record<string, Buffer>> = {}): MemoryStorage {
-  const kept = new Map(Object.entries(objects));
+  const kept = new Map(Object.entries(objects).map(([key, bytes]) => [key, { bytes, modifiedAt: new Date() }]));
   const reads = { count: 0 };
   return {
     reads,
     async put(key, body) {
+      checkKey(key);
       const bytes = await buffer(body);
-      kept.set(key, bytes);
+      kept.set(key, { bytes, modifiedAt: new Date() });
       return { bytes: bytes.length };
     },
     async get(key, range) {
+      checkKey(key);
+      if (range) checkRange(range);
       reads.count += 1;
-      const bytes = kept.get(key);
+      const bytes = kept.get(key)?.bytes;
       if (!bytes) throw new StorageError('NO_SUCH_OBJECT', `There is no ${key}.`);
       const part = range ? bytes.subarray(range.start, range.end + 1) : bytes;
       const chunks = Array.from({ length: Math.ceil(part.length / 65_536) }, (_, index) =>
@@ -29,10 +33,16 @@ export function memoryStorage(objects: Readonly<Record<string, Buffer>> = {}): M
       return Readable.from(chunks, { objectMode: false });
     },
     async size(key) {
-      return kept.get(key)?.length ?? null;
+      checkKey(key);
+      return kept.get(key)?.bytes.length ?? null;
     },
     async delete(key) {
+      checkKey(key);
       kept.delete(key);
+    },
+    async *list(prefix) {
+      checkPrefix(prefix);
+      for (const [key, { bytes, modifiedAt }] of kept) if (key.startsWith(prefix)) yield { key, bytes: bytes.length, modifiedAt };
     },
   };
 }

@@ -22,6 +22,16 @@ export type CancelDataRunInput = {
   reason?: string | null | undefined;
 };
 
+/** Which export to cancel. */
+export type CancelExportExecutionInput = {
+  /** The export’s global id. */
+  exportExecutionId: string;
+  /** The same key gives the first result again, for 24 hours. */
+  idempotencyKey?: string | null | undefined;
+  /** Why: kept with the event. At most 1,000 characters. */
+  reason?: string | null | undefined;
+};
+
 /** What makes a workspace. */
 export type CreateWorkspaceInput = {
   /** A name for people, at most 200 characters. */
@@ -95,12 +105,56 @@ export type DataRunStepState =
   /** The child wrote the dataset. */
   | 'SUCCEEDED';
 
+/** Where a delivery is in its lifecycle. */
+export type DeliveryState =
+  /** The destination took it. */
+  | 'DELIVERED'
+  /** Every attempt failed, or the destination is gone. */
+  | 'FAILED'
+  /** To be sent, or sent again. */
+  | 'PENDING';
+
 /** Who drives a run once it is started. */
 export type Driving =
   /** The server drives it, under the grant that start or resume left. */
   | 'BACKGROUND'
   /** Only start, resume and advance drive it. */
   | 'ON_REQUEST';
+
+/** What a person can ask of an export. Events carry transitions. */
+export type ExportExecutionAction =
+  /** End it; generation stops and its partial files are removed. */
+  | 'CANCEL';
+
+/** Where an export is in its lifecycle. */
+export type ExportExecutionState =
+  /** Settled before it finished, by an administrator. */
+  | 'CANCELLED'
+  /** Failure code, summary and phase, and the settled time, are recorded. */
+  | 'FAILED'
+  /** Admitted: the workspace’s export settings and the cutoff are copied. */
+  | 'QUEUED'
+  /** A dispatcher gave it a cluster slot; generation is writing. */
+  | 'RUNNING'
+  /** Final counts and the manifest digest are recorded. */
+  | 'SUCCEEDED';
+
+/** How an export writes its datasets. */
+export type ExportFormat =
+  /** Comma-separated values, with a header. */
+  | 'CSV'
+  /** One JSON object a line. */
+  | 'NDJSON'
+  /** Apache Parquet. It cannot be loaded again. */
+  | 'PARQUET';
+
+/** A link to which package, and for how long. */
+export type IssueDownloadLinkInput = {
+  /** How long it holds: 1 to 604,800 s, and never longer than the package is kept. */
+  expiresInSeconds?: number | null | undefined;
+  /** The package’s global id. */
+  exportPackageId: string;
+};
 
 /** What becomes of a package whose stated sizes or hashes are wrong. */
 export type OnHashMismatch =
@@ -135,6 +189,17 @@ export type PauseDataRunInput = {
   reason?: string | null | undefined;
 };
 
+/** Where a package is in its lifecycle. */
+export type PublicationState =
+  /** Its retention is over; the archive is deleted. */
+  | 'EXPIRED'
+  /** It could not be stored, however often it was tried. */
+  | 'FAILED'
+  /** On its way to storage. */
+  | 'PENDING'
+  /** In storage, whole, re-read and equal; links can be issued. */
+  | 'PUBLISHED';
+
 /** What makes a run. */
 export type RegisterDataRunInput = {
   /** Who drives it once it is started. */
@@ -152,6 +217,14 @@ export type RegisterDataRunInput = {
   /** The run that this is another attempt of. */
   previousRunId?: string | null | undefined;
   /** Where to load: the workspace’s global id. */
+  workspaceId: string;
+};
+
+/** What to export. */
+export type RequestWorkspaceExportInput = {
+  /** The same key gives the first result again, for 24 hours. */
+  idempotencyKey?: string | null | undefined;
+  /** The workspace’s global id. */
   workspaceId: string;
 };
 
@@ -183,7 +256,14 @@ export type StartDataRunInput = {
 
 export type RunFieldsFragment = { id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> };
 
-export type EventFieldsFragment = { __typename: 'DataRunEvent', dataset: string | null, id: string, cursor: string, sequence: number, at: string, action: string, from: string | null, to: string, actor: string, cause: string | null, reason: string | null, requestId: string | null, dataRun: { id: string } };
+type EventFields_DataRunEvent_Fragment = { __typename: 'DataRunEvent', dataset: string | null, id: string, cursor: string, sequence: number, at: string, action: string, from: string | null, to: string, actor: string, cause: string | null, reason: string | null, requestId: string | null, dataRun: { id: string } };
+
+type EventFields_ExportExecutionEvent_Fragment = { __typename: 'ExportExecutionEvent', destination: string | null, id: string, cursor: string, sequence: number, at: string, action: string, from: string | null, to: string, actor: string, cause: string | null, reason: string | null, requestId: string | null, exportExecution: { id: string } };
+
+export type EventFieldsFragment =
+  | EventFields_DataRunEvent_Fragment
+  | EventFields_ExportExecutionEvent_Fragment
+;
 
 export type CreateWorkspaceMutationVariables = Exact<{
   input: CreateWorkspaceInput;
@@ -224,6 +304,9 @@ export type DatasetRowsQuery = { node:
     | { __typename: 'DataRun' }
     | { __typename: 'DataRunStep' }
     | { __typename: 'Dataset', name: string, rows: { edges: Array<{ node: { key: string, values: unknown } }> } }
+    | { __typename: 'ExportDelivery' }
+    | { __typename: 'ExportExecution' }
+    | { __typename: 'ExportPackage' }
     | { __typename: 'Workspace' }
    | null };
 
@@ -369,7 +452,10 @@ export type WorkspaceEventsSubscriptionVariables = Exact<{
 }>;
 
 
-export type WorkspaceEventsSubscription = { workspaceEvents: { __typename: 'DataRunEvent', dataset: string | null, id: string, cursor: string, sequence: number, at: string, action: string, from: string | null, to: string, actor: string, cause: string | null, reason: string | null, requestId: string | null, dataRun: { id: string } } };
+export type WorkspaceEventsSubscription = { workspaceEvents:
+    | { __typename: 'DataRunEvent', dataset: string | null, id: string, cursor: string, sequence: number, at: string, action: string, from: string | null, to: string, actor: string, cause: string | null, reason: string | null, requestId: string | null, dataRun: { id: string } }
+    | { __typename: 'ExportExecutionEvent', destination: string | null, id: string, cursor: string, sequence: number, at: string, action: string, from: string | null, to: string, actor: string, cause: string | null, reason: string | null, requestId: string | null, exportExecution: { id: string } }
+   };
 
 export type DataRunProgressSubscriptionVariables = Exact<{
   id: string;
@@ -377,6 +463,95 @@ export type DataRunProgressSubscriptionVariables = Exact<{
 
 
 export type DataRunProgressSubscription = { dataRunProgress: { at: string, state: DataRunState, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string }, steps: Array<{ dataset: string, state: DataRunStepState, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string } }> } };
+
+export type ExportFieldsFragment = { id: string, state: ExportExecutionState, phase: string, cutoff: string, requestedAt: string, requestedBy: string, startedAt: string | null, settledAt: string | null, manifestDigest: string | null, allowedActions: Array<ExportExecutionAction>, lastEventCursor: string, workspace: { id: string, slug: string }, settings: { format: ExportFormat, datasets: Array<string> | null, retentionDays: number }, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string }, counts: Array<{ dataset: string, rows: string, bytes: string }>, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, exportPackage: { id: string, state: PublicationState, bytes: string | null, digest: string | null, publishedAt: string | null, expiresAt: string | null, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, deliveries: Array<{ destination: string, state: DeliveryState, attempts: number, nextAttemptAt: string | null, failure: { code: string, summary: string } | null }> } | null };
+
+export type RequestWorkspaceExportMutationVariables = Exact<{
+  input: RequestWorkspaceExportInput;
+}>;
+
+
+export type RequestWorkspaceExportMutation = { requestWorkspaceExport:
+    | { __typename: 'ConflictError', code: string, message: string, conflictingId: string | null }
+    | { __typename: 'ExportExecution', id: string, state: ExportExecutionState, phase: string, cutoff: string, requestedAt: string, requestedBy: string, startedAt: string | null, settledAt: string | null, manifestDigest: string | null, allowedActions: Array<ExportExecutionAction>, lastEventCursor: string, workspace: { id: string, slug: string }, settings: { format: ExportFormat, datasets: Array<string> | null, retentionDays: number }, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string }, counts: Array<{ dataset: string, rows: string, bytes: string }>, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, exportPackage: { id: string, state: PublicationState, bytes: string | null, digest: string | null, publishedAt: string | null, expiresAt: string | null, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, deliveries: Array<{ destination: string, state: DeliveryState, attempts: number, nextAttemptAt: string | null, failure: { code: string, summary: string } | null }> } | null }
+    | { __typename: 'ForbiddenError', code: string, message: string, permission: string }
+    | { __typename: 'InvalidInputError', code: string, message: string, field: string }
+    | { __typename: 'NotFoundError', code: string, message: string }
+   };
+
+export type CancelExportExecutionMutationVariables = Exact<{
+  input: CancelExportExecutionInput;
+}>;
+
+
+export type CancelExportExecutionMutation = { cancelExportExecution:
+    | { __typename: 'ConflictError', code: string, message: string, conflictingId: string | null }
+    | { __typename: 'ExportExecution', id: string, state: ExportExecutionState, phase: string, cutoff: string, requestedAt: string, requestedBy: string, startedAt: string | null, settledAt: string | null, manifestDigest: string | null, allowedActions: Array<ExportExecutionAction>, lastEventCursor: string, workspace: { id: string, slug: string }, settings: { format: ExportFormat, datasets: Array<string> | null, retentionDays: number }, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string }, counts: Array<{ dataset: string, rows: string, bytes: string }>, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, exportPackage: { id: string, state: PublicationState, bytes: string | null, digest: string | null, publishedAt: string | null, expiresAt: string | null, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, deliveries: Array<{ destination: string, state: DeliveryState, attempts: number, nextAttemptAt: string | null, failure: { code: string, summary: string } | null }> } | null }
+    | { __typename: 'ForbiddenError', code: string, message: string, permission: string }
+    | { __typename: 'InvalidInputError', code: string, message: string, field: string }
+    | { __typename: 'InvalidTransitionError', code: string, message: string, from: string, action: string, allowed: Array<string> }
+    | { __typename: 'NotFoundError', code: string, message: string }
+   };
+
+export type IssueDownloadLinkMutationVariables = Exact<{
+  input: IssueDownloadLinkInput;
+}>;
+
+
+export type IssueDownloadLinkMutation = { issueDownloadLink:
+    | { __typename: 'ConflictError', code: string, message: string, conflictingId: string | null }
+    | { __typename: 'DownloadLink', url: string, expiresAt: string }
+    | { __typename: 'ForbiddenError', code: string, message: string, permission: string }
+    | { __typename: 'InvalidInputError', code: string, message: string, field: string }
+    | { __typename: 'NotFoundError', code: string, message: string }
+   };
+
+export type ExportExecutionQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type ExportExecutionQuery = { exportExecution: { id: string, state: ExportExecutionState, phase: string, cutoff: string, requestedAt: string, requestedBy: string, startedAt: string | null, settledAt: string | null, manifestDigest: string | null, allowedActions: Array<ExportExecutionAction>, lastEventCursor: string, workspace: { id: string, slug: string }, settings: { format: ExportFormat, datasets: Array<string> | null, retentionDays: number }, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string }, counts: Array<{ dataset: string, rows: string, bytes: string }>, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, exportPackage: { id: string, state: PublicationState, bytes: string | null, digest: string | null, publishedAt: string | null, expiresAt: string | null, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, deliveries: Array<{ destination: string, state: DeliveryState, attempts: number, nextAttemptAt: string | null, failure: { code: string, summary: string } | null }> } | null } | null };
+
+export type RunOrExportQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type RunOrExportQuery = { dataRun: { id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> } | null, exportExecution: { id: string, state: ExportExecutionState, phase: string, cutoff: string, requestedAt: string, requestedBy: string, startedAt: string | null, settledAt: string | null, manifestDigest: string | null, allowedActions: Array<ExportExecutionAction>, lastEventCursor: string, workspace: { id: string, slug: string }, settings: { format: ExportFormat, datasets: Array<string> | null, retentionDays: number }, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string }, counts: Array<{ dataset: string, rows: string, bytes: string }>, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, exportPackage: { id: string, state: PublicationState, bytes: string | null, digest: string | null, publishedAt: string | null, expiresAt: string | null, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, deliveries: Array<{ destination: string, state: DeliveryState, attempts: number, nextAttemptAt: string | null, failure: { code: string, summary: string } | null }> } | null } | null };
+
+export type ExportExecutionsQueryVariables = Exact<{
+  slug: string;
+  first: number;
+  after?: string | null | undefined;
+}>;
+
+
+export type ExportExecutionsQuery = { workspace: { exportExecutions: { edges: Array<{ node: { id: string, state: ExportExecutionState, requestedAt: string, requestedBy: string, settledAt: string | null, cutoff: string, manifestDigest: string | null, failure: { code: string, summary: string } | null, exportPackage: { state: PublicationState, bytes: string | null } | null } }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } } | null };
+
+export type PastExportEventsQueryVariables = Exact<{
+  id: string;
+  first: number;
+  after?: string | null | undefined;
+}>;
+
+
+export type PastExportEventsQuery = { exportExecution: { events: { edges: Array<{ node: { __typename: 'ExportExecutionEvent', destination: string | null, id: string, cursor: string, sequence: number, at: string, action: string, from: string | null, to: string, actor: string, cause: string | null, reason: string | null, requestId: string | null, exportExecution: { id: string } } }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } } | null };
+
+export type ExportExecutionEventsSubscriptionVariables = Exact<{
+  id: string;
+  after?: string | null | undefined;
+}>;
+
+
+export type ExportExecutionEventsSubscription = { exportExecutionEvents: { __typename: 'ExportExecutionEvent', destination: string | null, id: string, cursor: string, sequence: number, at: string, action: string, from: string | null, to: string, actor: string, cause: string | null, reason: string | null, requestId: string | null, exportExecution: { id: string } } };
+
+export type ExportExecutionProgressSubscriptionVariables = Exact<{
+  id: string;
+}>;
+
+
+export type ExportExecutionProgressSubscription = { exportExecutionProgress: { at: string, state: ExportExecutionState, phase: string, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string }, datasets: Array<{ dataset: string, bytes: string, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string } }> } };
 
 export class TypedDocumentString<TResult, TVariables>
   extends String
@@ -495,8 +670,88 @@ export const EventFieldsFragmentDoc = new TypedDocumentString(`
       id
     }
   }
+  ... on ExportExecutionEvent {
+    destination
+    exportExecution {
+      id
+    }
+  }
 }
     `, {"fragmentName":"EventFields"}) as unknown as TypedDocumentString<EventFieldsFragment, unknown>;
+export const ExportFieldsFragmentDoc = new TypedDocumentString(`
+    fragment ExportFields on ExportExecution {
+  id
+  state
+  phase
+  cutoff
+  requestedAt
+  requestedBy
+  startedAt
+  settledAt
+  manifestDigest
+  allowedActions
+  lastEventCursor
+  workspace {
+    id
+    slug
+  }
+  settings {
+    format
+    datasets
+    retentionDays
+  }
+  progress {
+    done
+    total
+    totalIsExact
+    unit
+  }
+  counts {
+    dataset
+    rows
+    bytes
+  }
+  failure {
+    code
+    origin
+    phase
+    retryable
+    summary
+  }
+  whyNotRunning {
+    code
+    message
+    remedy
+    since
+    subject
+  }
+  exportPackage {
+    id
+    state
+    bytes
+    digest
+    publishedAt
+    expiresAt
+    failure {
+      code
+      origin
+      phase
+      retryable
+      summary
+    }
+    deliveries {
+      destination
+      state
+      attempts
+      nextAttemptAt
+      failure {
+        code
+        summary
+      }
+    }
+  }
+}
+    `, {"fragmentName":"ExportFields"}) as unknown as TypedDocumentString<ExportFieldsFragment, unknown>;
 export const CreateWorkspaceDocument = new TypedDocumentString(`
     mutation CreateWorkspace($input: CreateWorkspaceInput!) {
   createWorkspace(input: $input) {
@@ -1443,6 +1698,12 @@ export const PastEventsDocument = new TypedDocumentString(`
       id
     }
   }
+  ... on ExportExecutionEvent {
+    destination
+    exportExecution {
+      id
+    }
+  }
 }`) as unknown as TypedDocumentString<PastEventsQuery, PastEventsQueryVariables>;
 export const DataRunEventsDocument = new TypedDocumentString(`
     subscription DataRunEvents($id: ID!, $after: String) {
@@ -1466,6 +1727,12 @@ export const DataRunEventsDocument = new TypedDocumentString(`
   ... on DataRunEvent {
     dataset
     dataRun {
+      id
+    }
+  }
+  ... on ExportExecutionEvent {
+    destination
+    exportExecution {
       id
     }
   }
@@ -1495,6 +1762,12 @@ export const WorkspaceEventsDocument = new TypedDocumentString(`
       id
     }
   }
+  ... on ExportExecutionEvent {
+    destination
+    exportExecution {
+      id
+    }
+  }
 }`) as unknown as TypedDocumentString<WorkspaceEventsSubscription, WorkspaceEventsSubscriptionVariables>;
 export const DataRunProgressDocument = new TypedDocumentString(`
     subscription DataRunProgress($id: ID!) {
@@ -1520,3 +1793,606 @@ export const DataRunProgressDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<DataRunProgressSubscription, DataRunProgressSubscriptionVariables>;
+export const RequestWorkspaceExportDocument = new TypedDocumentString(`
+    mutation RequestWorkspaceExport($input: RequestWorkspaceExportInput!) {
+  requestWorkspaceExport(input: $input) {
+    __typename
+    ... on ExportExecution {
+      ...ExportFields
+    }
+    ... on NotFoundError {
+      code
+      message
+    }
+    ... on ForbiddenError {
+      code
+      message
+      permission
+    }
+    ... on ConflictError {
+      code
+      message
+      conflictingId
+    }
+    ... on InvalidInputError {
+      code
+      message
+      field
+    }
+  }
+}
+    fragment ExportFields on ExportExecution {
+  id
+  state
+  phase
+  cutoff
+  requestedAt
+  requestedBy
+  startedAt
+  settledAt
+  manifestDigest
+  allowedActions
+  lastEventCursor
+  workspace {
+    id
+    slug
+  }
+  settings {
+    format
+    datasets
+    retentionDays
+  }
+  progress {
+    done
+    total
+    totalIsExact
+    unit
+  }
+  counts {
+    dataset
+    rows
+    bytes
+  }
+  failure {
+    code
+    origin
+    phase
+    retryable
+    summary
+  }
+  whyNotRunning {
+    code
+    message
+    remedy
+    since
+    subject
+  }
+  exportPackage {
+    id
+    state
+    bytes
+    digest
+    publishedAt
+    expiresAt
+    failure {
+      code
+      origin
+      phase
+      retryable
+      summary
+    }
+    deliveries {
+      destination
+      state
+      attempts
+      nextAttemptAt
+      failure {
+        code
+        summary
+      }
+    }
+  }
+}`) as unknown as TypedDocumentString<RequestWorkspaceExportMutation, RequestWorkspaceExportMutationVariables>;
+export const CancelExportExecutionDocument = new TypedDocumentString(`
+    mutation CancelExportExecution($input: CancelExportExecutionInput!) {
+  cancelExportExecution(input: $input) {
+    __typename
+    ... on ExportExecution {
+      ...ExportFields
+    }
+    ... on NotFoundError {
+      code
+      message
+    }
+    ... on ForbiddenError {
+      code
+      message
+      permission
+    }
+    ... on ConflictError {
+      code
+      message
+      conflictingId
+    }
+    ... on InvalidInputError {
+      code
+      message
+      field
+    }
+    ... on InvalidTransitionError {
+      code
+      message
+      from
+      action
+      allowed
+    }
+  }
+}
+    fragment ExportFields on ExportExecution {
+  id
+  state
+  phase
+  cutoff
+  requestedAt
+  requestedBy
+  startedAt
+  settledAt
+  manifestDigest
+  allowedActions
+  lastEventCursor
+  workspace {
+    id
+    slug
+  }
+  settings {
+    format
+    datasets
+    retentionDays
+  }
+  progress {
+    done
+    total
+    totalIsExact
+    unit
+  }
+  counts {
+    dataset
+    rows
+    bytes
+  }
+  failure {
+    code
+    origin
+    phase
+    retryable
+    summary
+  }
+  whyNotRunning {
+    code
+    message
+    remedy
+    since
+    subject
+  }
+  exportPackage {
+    id
+    state
+    bytes
+    digest
+    publishedAt
+    expiresAt
+    failure {
+      code
+      origin
+      phase
+      retryable
+      summary
+    }
+    deliveries {
+      destination
+      state
+      attempts
+      nextAttemptAt
+      failure {
+        code
+        summary
+      }
+    }
+  }
+}`) as unknown as TypedDocumentString<CancelExportExecutionMutation, CancelExportExecutionMutationVariables>;
+export const IssueDownloadLinkDocument = new TypedDocumentString(`
+    mutation IssueDownloadLink($input: IssueDownloadLinkInput!) {
+  issueDownloadLink(input: $input) {
+    __typename
+    ... on DownloadLink {
+      url
+      expiresAt
+    }
+    ... on NotFoundError {
+      code
+      message
+    }
+    ... on ForbiddenError {
+      code
+      message
+      permission
+    }
+    ... on ConflictError {
+      code
+      message
+      conflictingId
+    }
+    ... on InvalidInputError {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<IssueDownloadLinkMutation, IssueDownloadLinkMutationVariables>;
+export const ExportExecutionDocument = new TypedDocumentString(`
+    query ExportExecution($id: ID!) {
+  exportExecution(id: $id) {
+    ...ExportFields
+  }
+}
+    fragment ExportFields on ExportExecution {
+  id
+  state
+  phase
+  cutoff
+  requestedAt
+  requestedBy
+  startedAt
+  settledAt
+  manifestDigest
+  allowedActions
+  lastEventCursor
+  workspace {
+    id
+    slug
+  }
+  settings {
+    format
+    datasets
+    retentionDays
+  }
+  progress {
+    done
+    total
+    totalIsExact
+    unit
+  }
+  counts {
+    dataset
+    rows
+    bytes
+  }
+  failure {
+    code
+    origin
+    phase
+    retryable
+    summary
+  }
+  whyNotRunning {
+    code
+    message
+    remedy
+    since
+    subject
+  }
+  exportPackage {
+    id
+    state
+    bytes
+    digest
+    publishedAt
+    expiresAt
+    failure {
+      code
+      origin
+      phase
+      retryable
+      summary
+    }
+    deliveries {
+      destination
+      state
+      attempts
+      nextAttemptAt
+      failure {
+        code
+        summary
+      }
+    }
+  }
+}`) as unknown as TypedDocumentString<ExportExecutionQuery, ExportExecutionQueryVariables>;
+export const RunOrExportDocument = new TypedDocumentString(`
+    query RunOrExport($id: ID!) {
+  dataRun(id: $id) {
+    ...RunFields
+  }
+  exportExecution(id: $id) {
+    ...ExportFields
+  }
+}
+    fragment RunFields on DataRun {
+  id
+  state
+  driving
+  activeChildren
+  allowedActions
+  registeredAt
+  registeredBy
+  startedAt
+  settledAt
+  cancelRequestedAt
+  lastEventCursor
+  notes
+  package {
+    name
+    title
+    version
+    digest
+  }
+  workspace {
+    id
+    slug
+  }
+  failure {
+    code
+    origin
+    phase
+    retryable
+    summary
+  }
+  failedStep {
+    dataset
+  }
+  readiness {
+    ready
+    blockers {
+      code
+      dataset
+      message
+      count
+      sampleKeys
+      clearedBy
+    }
+  }
+  whyNotRunning {
+    code
+    message
+    remedy
+    since
+    subject
+  }
+  steps {
+    dataset
+    target
+    state
+    attempt
+    finallyBlocked
+    skippedBecause
+    rows {
+      source
+      loaded
+      updated
+      unchanged
+      rejected
+      blocked
+      unprocessed
+    }
+    failure {
+      code
+      origin
+      phase
+      retryable
+      summary
+    }
+    rowErrorCount
+  }
+}
+fragment ExportFields on ExportExecution {
+  id
+  state
+  phase
+  cutoff
+  requestedAt
+  requestedBy
+  startedAt
+  settledAt
+  manifestDigest
+  allowedActions
+  lastEventCursor
+  workspace {
+    id
+    slug
+  }
+  settings {
+    format
+    datasets
+    retentionDays
+  }
+  progress {
+    done
+    total
+    totalIsExact
+    unit
+  }
+  counts {
+    dataset
+    rows
+    bytes
+  }
+  failure {
+    code
+    origin
+    phase
+    retryable
+    summary
+  }
+  whyNotRunning {
+    code
+    message
+    remedy
+    since
+    subject
+  }
+  exportPackage {
+    id
+    state
+    bytes
+    digest
+    publishedAt
+    expiresAt
+    failure {
+      code
+      origin
+      phase
+      retryable
+      summary
+    }
+    deliveries {
+      destination
+      state
+      attempts
+      nextAttemptAt
+      failure {
+        code
+        summary
+      }
+    }
+  }
+}`) as unknown as TypedDocumentString<RunOrExportQuery, RunOrExportQueryVariables>;
+export const ExportExecutionsDocument = new TypedDocumentString(`
+    query ExportExecutions($slug: String!, $first: Int!, $after: String) {
+  workspace(slug: $slug) {
+    exportExecutions(first: $first, after: $after) {
+      edges {
+        node {
+          id
+          state
+          requestedAt
+          requestedBy
+          settledAt
+          cutoff
+          manifestDigest
+          failure {
+            code
+            summary
+          }
+          exportPackage {
+            state
+            bytes
+          }
+        }
+      }
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<ExportExecutionsQuery, ExportExecutionsQueryVariables>;
+export const PastExportEventsDocument = new TypedDocumentString(`
+    query PastExportEvents($id: ID!, $first: Int!, $after: String) {
+  exportExecution(id: $id) {
+    events(first: $first, after: $after) {
+      edges {
+        node {
+          ...EventFields
+        }
+      }
+      pageInfo {
+        hasNextPage
+        endCursor
+      }
+    }
+  }
+}
+    fragment EventFields on LifecycleEvent {
+  __typename
+  id
+  cursor
+  sequence
+  at
+  action
+  from
+  to
+  actor
+  cause
+  reason
+  requestId
+  ... on DataRunEvent {
+    dataset
+    dataRun {
+      id
+    }
+  }
+  ... on ExportExecutionEvent {
+    destination
+    exportExecution {
+      id
+    }
+  }
+}`) as unknown as TypedDocumentString<PastExportEventsQuery, PastExportEventsQueryVariables>;
+export const ExportExecutionEventsDocument = new TypedDocumentString(`
+    subscription ExportExecutionEvents($id: ID!, $after: String) {
+  exportExecutionEvents(id: $id, after: $after) {
+    ...EventFields
+  }
+}
+    fragment EventFields on LifecycleEvent {
+  __typename
+  id
+  cursor
+  sequence
+  at
+  action
+  from
+  to
+  actor
+  cause
+  reason
+  requestId
+  ... on DataRunEvent {
+    dataset
+    dataRun {
+      id
+    }
+  }
+  ... on ExportExecutionEvent {
+    destination
+    exportExecution {
+      id
+    }
+  }
+}`) as unknown as TypedDocumentString<ExportExecutionEventsSubscription, ExportExecutionEventsSubscriptionVariables>;
+export const ExportExecutionProgressDocument = new TypedDocumentString(`
+    subscription ExportExecutionProgress($id: ID!) {
+  exportExecutionProgress(id: $id) {
+    at
+    state
+    phase
+    progress {
+      done
+      total
+      totalIsExact
+      unit
+    }
+    datasets {
+      dataset
+      bytes
+      progress {
+        done
+        total
+        totalIsExact
+        unit
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<ExportExecutionProgressSubscription, ExportExecutionProgressSubscriptionVariables>;

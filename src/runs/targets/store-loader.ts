@@ -1,6 +1,6 @@
 // The built-in loader's own side: claims one of its jobs under a lease, loads, and settles the job in the transaction that writes the rows.
 import type pg from 'pg';
-import { type Db, postgresFault } from '../../db.ts';
+import { type Db, isPassingFault, postgresFault } from '../../db.ts';
 import { type Failure, InvalidPackageError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { openDatasetSource } from '../../packages/inspect.ts';
@@ -90,45 +90,34 @@ export async function runStoreJob(loader: StoreLoader, jobId: string, stop: Abor
   }
 }
 
-/** SQLSTATEs that say nothing about the job: a connection lost, refused or ended for idling, a deadlock, a lock not had in time. */
-const passing = /^(08|57P|25P0[34]|40|53300|55P03)/;
-
 /** Faults that pass by themselves: the job is tried again. Anything else would only repeat itself, so the job fails with it, in words that show no internals. */
 async function giveUp(db: Db, claim: Claim, error: unknown): Promise<void> {
-  const code = postgresFault(error)?.code;
-  if (code === undefined ? isConnectionLoss(error) : passing.test(code)) {
+  if (isPassing(error)) {
     await letGo(db, claim).catch(() => {}); // without Postgres the lease ends by itself
     throw error;
   }
-  await settleAlone(db, claim, failed(failureOf(error, code))).catch((late: unknown) => {
+  await settleAlone(db, claim, failed(failureOf(error))).catch((late: unknown) => {
     if (!(late instanceof Abandoned)) throw late;
   });
   throw error; // for the log
 }
 
-function failureOf(error: unknown, code: string | undefined): Failure {
+/** A storage or a package is at fault in its own way, however the connection to it ended. */
+function isPassing(error: unknown): boolean {
+  return !(error instanceof StorageError || error instanceof InvalidPackageError) && isPassingFault(error);
+}
+
+function failureOf(error: unknown): Failure {
   if (error instanceof StorageError)
     return { code: error.code, origin: 'storage', phase: 'reading', retryable: true, summary: error.message };
   const problem = error instanceof InvalidPackageError ? error.problems[0] : undefined;
   if (problem !== undefined) return { code: problem.code, origin: 'package', phase: 'reading', retryable: false, summary: problem.message };
-  if (code?.startsWith('53')) {
+  if (postgresFault(error)?.code.startsWith('53') === true) {
     const summary = 'The database ran out of disk or memory.';
     return { code: 'DATABASE_FULL', origin: 'database', phase: 'writing', retryable: true, summary };
   }
   const summary = 'The loader stopped on an unexpected fault. It stands in the server’s log under this run.';
   return { code: 'INTERNAL_ERROR', origin: 'system', phase: 'loading', retryable: true, summary };
-}
-
-function isConnectionLoss(error: unknown): boolean {
-  if (!(error instanceof Error) || error instanceof StorageError || error instanceof InvalidPackageError) return false;
-  const code = 'code' in error ? String(error.code) : '';
-  // pg gives most of these no code.
-  return (
-    /^(ECONN|EPIPE|ETIMEDOUT)/.test(code) ||
-    /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Cannot use a pool)|not queryable/.test(
-      error.message,
-    )
-  );
 }
 
 /** To be taken up again by whoever looks, the later the more often it was. */

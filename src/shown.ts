@@ -1,0 +1,18 @@
+// What is shown of work that is under way: how far it is, and what it waits for.
+
+export interface Progress {
+  readonly done: bigint;
+  readonly total: bigint | null;
+  readonly totalIsExact: boolean;
+  readonly unit: string;
+}
+
+/** One unmet condition: what waits, since when, and what would help. */
+export interface Hold {
+  readonly code: string;
+  /** `run`, `export`, or a dataset's name. */
+  readonly subject: string;
+  readonly message: string;
+  readonly since: Date;
+  readonly remedy: string;
+}
