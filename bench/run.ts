@@ -1,14 +1,15 @@
-// Three ratios, each side measured in the same run on the same Postgres: `npm run bench [-- transition|list|load]`.
+// Four ratios, each side measured in the same run on the same Postgres: `npm run bench [-- transition|list|load|download]`.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { startPostgres } from '../src/postgres/embedded.ts';
+import { benchDownload } from './download.ts';
 import { benchList } from './list.ts';
 import { benchLoad } from './load.ts';
 import { benchTransition } from './transition.ts';
 
 const wanted = process.argv.slice(2);
-const benches = { transition: benchTransition, list: benchList, load: benchLoad };
+const benches = { transition: benchTransition, list: benchList, load: benchLoad, download: benchDownload };
 
 const home = mkdtempSync(path.join(tmpdir(), 'packhorse-bench-'));
 // Durable, as in production: fsync stays on.

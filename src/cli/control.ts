@@ -1,10 +1,10 @@
-// `packhorse pause|resume|cancel ID`.
+// `packhorse pause|resume|cancel ID`, of a run; `cancel ID` of an export too.
 import type { Command } from '@commander-js/extra-typings';
 import { cancelDataRunDocument, pauseDataRunDocument, resumeDataRunDocument } from '../client/documents.ts';
-import type { RunFieldsFragment } from '../client/gql/graphql.ts';
+import { cancelExportExecutionDocument } from '../client/export-documents.ts';
 import { type Connection, execute } from '../client/request.ts';
 import { clientCommand, connect } from './connection.ts';
-import { exitCode, granted } from './outcome.ts';
+import { exitCode, granted, notFound } from './outcome.ts';
 import type { Surroundings } from './surroundings.ts';
 
 interface Asked {
@@ -13,7 +13,7 @@ interface Asked {
   readonly idempotencyKey: string | null;
 }
 
-type Ask = (connection: Connection, input: Asked) => Promise<RunFieldsFragment>;
+type Ask = (connection: Connection, input: Asked) => Promise<{ readonly id: string; readonly state: string }>;
 
 const pause: Ask = async (connection, input) =>
   granted((await execute(connection, pauseDataRunDocument, { input })).pauseDataRun, 'DataRun');
@@ -21,13 +21,19 @@ const resume: Ask = async (connection, input) =>
   granted((await execute(connection, resumeDataRunDocument, { input })).resumeDataRun, 'DataRun');
 const cancel =
   (force: boolean): Ask =>
-  async (connection, input) =>
-    granted((await execute(connection, cancelDataRunDocument, { input: { ...input, force } })).cancelDataRun, 'DataRun');
+  async (connection, input) => {
+    const { cancelDataRun } = await execute(connection, cancelDataRunDocument, { input: { ...input, force } });
+    if (cancelDataRun.__typename !== 'NotFoundError') return granted(cancelDataRun, 'DataRun');
+    const { dataRunId: exportExecutionId, ...said } = input;
+    const { cancelExportExecution } = await execute(connection, cancelExportExecutionDocument, { input: { exportExecutionId, ...said } });
+    if (cancelExportExecution.__typename === 'NotFoundError') throw notFound('run or export');
+    return granted(cancelExportExecution, 'ExportExecution');
+  };
 
 export function addControls(program: Command, surroundings: Surroundings): void {
   controlCommand(program, 'pause', 'submit nothing more; what is active goes on').action((id, options) => carryOut(pause, id, options));
   controlCommand(program, 'resume', 'go on with a paused run').action((id, options) => carryOut(resume, id, options));
-  controlCommand(program, 'cancel', 'end a run, after asking its active children to stop')
+  controlCommand(program, 'cancel', 'end a run, after asking its active children to stop, or an export')
     .option('--force', 'although a child refuses')
     .action((id, options) => carryOut(cancel(options.force === true), id, options));
 
@@ -52,7 +58,7 @@ interface ControlOptions {
 
 function controlCommand(program: Command, name: string, description: string) {
   return clientCommand(program, name, description)
-    .argument('<id>', 'the run’s id')
+    .argument('<id>', 'its id')
     .option('--reason <text>', 'why: kept with the event')
     .option('--idempotency-key <key>', 'the same key gives the first result again, for 24 hours');
 }

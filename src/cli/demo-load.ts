@@ -23,7 +23,7 @@ import { granted, hasEnded, notFound } from './outcome.ts';
 import type { Surroundings } from './surroundings.ts';
 import { upload } from './upload.ts';
 
-interface Check {
+export interface Check {
   readonly what: string;
   readonly holds: boolean;
 }
@@ -108,15 +108,15 @@ interface Found {
   readonly lastEventCursor: string;
 }
 
-async function findOrCreate(connection: Connection, slug: string): Promise<Found> {
+export async function findOrCreate(connection: Connection, slug: string): Promise<Found> {
   const { workspace } = await execute(connection, workspaceDocument, { slug });
   if (workspace !== null) return workspace;
-  const { createWorkspace } = await execute(connection, createWorkspaceDocument, { input: { slug, name: 'Demo' } });
+  const { createWorkspace } = await execute(connection, createWorkspaceDocument, { input: { slug, name: slug } });
   return granted(createWorkspace, 'Workspace');
 }
 
 /** A run that an interrupted demo left behind holds its package's name: it is cancelled. */
-async function register(
+export async function register(
   connection: Connection,
   workspaceId: string,
   packageId: string,
@@ -155,7 +155,7 @@ function collectEvents(connection: Connection, { id, lastEventCursor }: Found, s
   broken.catch(() => {}); // it throws where it is awaited
   return {
     async until(runId) {
-      const ofRun = () => seen.filter(({ dataRun }) => dataRun.id === runId);
+      const ofRun = () => seen.filter(isOfRun).filter(({ dataRun }) => dataRun.id === runId);
       const deadline = AbortSignal.timeout(lastEventWithinMs);
       while (!ofRun().some(({ dataset, to }) => dataset === null && hasEnded(to)) && !deadline.aborted) {
         const next = new Promise<void>((resolve) => {
@@ -167,6 +167,10 @@ function collectEvents(connection: Connection, { id, lastEventCursor }: Found, s
       return ofRun();
     },
   };
+}
+
+function isOfRun(event: EventFieldsFragment): event is Extract<EventFieldsFragment, { __typename: 'DataRunEvent' }> {
+  return event.__typename === 'DataRunEvent';
 }
 
 async function listDatasets(connection: Connection, slug: string): Promise<{ id: string; name: string; rowCount: string }[]> {

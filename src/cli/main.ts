@@ -6,6 +6,8 @@ import { InvalidPackageError } from '../errors.ts';
 import { createLog } from '../log.ts';
 import { addControls } from './control.ts';
 import { addDemo } from './demo.ts';
+import { addExport } from './export.ts';
+import { addExports } from './exports.ts';
 import { addLoad } from './load.ts';
 import { addMigrate } from './migrate.ts';
 import { exitCode, exitCodeHelp, problemLines, Refusal } from './outcome.ts';
@@ -51,12 +53,26 @@ try {
 
 function commandLine(): Command {
   const program = new Command('packhorse')
-    .description('Loads data packages into workspaces, driven and watched through GraphQL.')
+    .description('Loads data packages into workspaces and exports workspaces as data packages, driven and watched through GraphQL.')
     .version(version(), '-V, --version')
     .addHelpText('afterAll', exitCodeHelp)
     .showHelpAfterError('(--help tells more)')
     .exitOverride();
-  for (const add of [addServe, addWorker, addMigrate, addToken, addLoad, addRuns, addRun, addControls, addWatch, addVerify, addDemo]) {
+  for (const add of [
+    addServe,
+    addWorker,
+    addMigrate,
+    addToken,
+    addLoad,
+    addRuns,
+    addRun,
+    addControls,
+    addWatch,
+    addExport,
+    addExports,
+    addVerify,
+    addDemo,
+  ]) {
     add(program, surroundings);
   }
   return program;

@@ -1,16 +1,17 @@
 // How a command ends: its exit code, and what it says where the server refused.
-import type { RunFieldsFragment } from '../client/gql/graphql.ts';
+import type { ExportFieldsFragment, RunFieldsFragment } from '../client/gql/graphql.ts';
 
-export const exitCode = { succeeded: 0, fault: 1, refused: 2, failed: 3, cancelled: 4, notReady: 5 } as const;
+export const exitCode = { succeeded: 0, fault: 1, refused: 2, failed: 3, cancelled: 4, notReady: 5, interrupted: 130 } as const;
 
 export const exitCodeHelp = `
 Exit codes:
   0  it succeeded
   1  a fault: the server or the database cannot be reached, a port is in use, something is broken
   2  refused: the command line, the token, or the input, with the reason on stderr
-  3  the run FAILED            (load --watch, watch ID, run ID)
-  4  the run was CANCELLED     (the same)
-  5  the run SUCCEEDED, but its data are not ready: something is missing   (the same)
+  3  the run or the export FAILED, or the export’s package did   (load --watch, export, watch ID, run ID)
+  4  the run or the export was CANCELLED                          (the same)
+  5  the run SUCCEEDED, but its data are not ready: something is missing   (load --watch, watch ID, run ID)
+  130  export was stopped by Ctrl-C before it was done; the export itself goes on
 `;
 
 /** The server understood, and said no. */
@@ -85,6 +86,12 @@ export function outcomeOf({ state, readiness }: Pick<RunFieldsFragment, 'state' 
   if (state === 'FAILED') return exitCode.failed;
   if (state === 'CANCELLED') return exitCode.cancelled;
   return state === 'SUCCEEDED' && !readiness.ready ? exitCode.notReady : exitCode.succeeded;
+}
+
+/** The same of an export: what was asked for is there once its package is published. */
+export function outcomeOfExport({ state, exportPackage }: Pick<ExportFieldsFragment, 'state' | 'exportPackage'>): number {
+  if (state === 'FAILED' || exportPackage?.state === 'FAILED') return exitCode.failed;
+  return state === 'CANCELLED' ? exitCode.cancelled : exitCode.succeeded;
 }
 
 export function hasEnded(state: string): boolean {

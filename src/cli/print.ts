@@ -60,9 +60,17 @@ export function explanation(run: RunFieldsFragment): string[] {
   ];
 }
 
+const ofPackages = new Set(['PUBLISH', 'PUBLISH_FAIL', 'EXPIRE']);
+
 export function eventLine(event: EventFieldsFragment): string {
-  const subject = event.dataset === null ? 'run' : event.dataset;
   const change = event.from === null ? event.to : `${event.from} → ${event.to}`;
   const why = [event.cause, event.reason].filter((part) => part !== null).join(': ');
-  return `${event.at}  ${event.action.padEnd(10)}  ${subject.padEnd(20)}  ${change}${why === '' ? '' : `  (${why})`}  by ${event.actor}`;
+  const subject = subjectOf(event).padEnd(20);
+  return `${event.at}  ${event.action.padEnd(10)}  ${subject}  ${change}${why === '' ? '' : `  (${why})`}  by ${event.actor}`;
+}
+
+function subjectOf(event: EventFieldsFragment): string {
+  if (event.__typename === 'DataRunEvent') return event.dataset ?? 'run';
+  if (event.destination !== null) return `to ${event.destination}`;
+  return ofPackages.has(event.action) ? 'package' : 'export';
 }

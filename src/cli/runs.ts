@@ -5,13 +5,12 @@ import type { DataRunsQuery } from '../client/gql/graphql.ts';
 import { type Connection, execute } from '../client/request.ts';
 import { clientCommand, connect } from './connection.ts';
 import { exitCode, notFound } from './outcome.ts';
+import { listed } from './pages.ts';
 import { table } from './print.ts';
 import type { Surroundings } from './surroundings.ts';
 import { atLeastOne } from './values.ts';
 
 type Listed = NonNullable<DataRunsQuery['workspace']>['dataRuns']['edges'][number]['node'];
-
-const pageSize = 50;
 
 export function addRuns(program: Command, surroundings: Surroundings): void {
   clientCommand(program, 'runs', 'list the runs of a workspace, newest first')
@@ -25,21 +24,12 @@ export function addRuns(program: Command, surroundings: Surroundings): void {
     });
 }
 
-async function list(connection: Connection, slug: string, limit: number): Promise<Listed[]> {
-  const found: Listed[] = [];
-  let after: string | null = null;
-  for (;;) {
-    const page: DataRunsQuery = await execute(connection, dataRunsDocument, {
-      slug,
-      first: Math.min(pageSize, limit - found.length),
-      after,
-    });
-    if (page.workspace === null) throw notFound('workspace');
-    const { edges, pageInfo } = page.workspace.dataRuns;
-    found.push(...edges.map(({ node }) => node));
-    if (found.length >= limit || !pageInfo.hasNextPage) return found;
-    after = pageInfo.endCursor;
-  }
+function list(connection: Connection, slug: string, limit: number): Promise<Listed[]> {
+  return listed(limit, async (first, after) => {
+    const { workspace } = await execute(connection, dataRunsDocument, { slug, first, after });
+    if (workspace === null) throw notFound('workspace');
+    return workspace.dataRuns;
+  });
 }
 
 function linesOf(runs: readonly Listed[]): string[] {

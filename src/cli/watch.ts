@@ -1,30 +1,32 @@
 // `packhorse watch ID` and `watch --workspace W`: events as they come, through any disconnect, none missing and none twice.
 import type { Command } from '@commander-js/extra-typings';
 import { dataRunEventsDocument, pastEventsDocument, workspaceDocument, workspaceEventsDocument } from '../client/documents.ts';
-import type { EventFieldsFragment, PastEventsQuery } from '../client/gql/graphql.ts';
+import { exportExecutionEventsDocument, pastExportEventsDocument, runOrExportDocument } from '../client/export-documents.ts';
+import type { EventFieldsFragment } from '../client/gql/graphql.ts';
 import { type Connection, execute } from '../client/request.ts';
 import { subscribe } from '../client/resume.ts';
 import { clientCommand, connect } from './connection.ts';
+import { isEndOfExport, isOver, readExport } from './follow-export.ts';
 import { readRun } from './load.ts';
-import { exitCode, hasEnded, notFound, outcomeOf, Refusal } from './outcome.ts';
+import { exitCode, hasEnded, notFound, outcomeOf, outcomeOfExport, Refusal } from './outcome.ts';
 import { eventLine } from './print.ts';
 import type { Surroundings } from './surroundings.ts';
 
 const pageSize = 100;
 
 export function addWatch(program: Command, surroundings: Surroundings): void {
-  clientCommand(program, 'watch', 'show the events of a run from its first until it has ended, or those of a workspace from now on')
-    .argument('[id]', 'the run’s id')
+  clientCommand(program, 'watch', 'show the events of a run or an export from its first until it has ended, or a workspace’s from now on')
+    .argument('[id]', 'the run’s or the export’s id')
     .option('--workspace <slug>', 'everything in this workspace')
     .action(async (id, options) => {
       if ((id === undefined) === (options.workspace === undefined)) {
-        throw new Refusal('USAGE', 'Name a run or a workspace: watch ID, or watch --workspace SLUG.');
+        throw new Refusal('USAGE', 'Name a run, an export or a workspace: watch ID, or watch --workspace SLUG.');
       }
       const connection = connect(options, surroundings);
       const show = (event: EventFieldsFragment) => surroundings.out(options.json ? JSON.stringify(event) : eventLine(event));
       const onDisconnect = (reason: string, waitMs: number) =>
         surroundings.note(`disconnected (${reason}); trying again in ${(waitMs / 1_000).toFixed(1)} s`);
-      if (id !== undefined) surroundings.finish(await watchRun(connection, id, { show, onDisconnect }));
+      if (id !== undefined) surroundings.finish(await watchOne(await find(connection, id, onDisconnect), show));
       else if (options.workspace !== undefined) {
         await watchWorkspace(connection, options.workspace, { show, onDisconnect });
         surroundings.finish(exitCode.succeeded);
@@ -32,43 +34,100 @@ export function addWatch(program: Command, surroundings: Surroundings): void {
     });
 }
 
-interface Watching {
-  readonly show: (event: EventFieldsFragment) => void;
-  readonly onDisconnect: (reason: string, waitMs: number) => void;
+type Show = (event: EventFieldsFragment) => void;
+type OnDisconnect = (reason: string, waitMs: number) => void;
+
+interface Page {
+  readonly edges: readonly { readonly node: EventFieldsFragment }[];
+  readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
 }
 
-async function watchRun(connection: Connection, id: string, { show, onDisconnect }: Watching): Promise<number> {
-  const { after, ended } = await showPast(connection, id, show);
-  if (!ended) {
-    const cursorOf = ({ dataRunEvents }: { dataRunEvents: EventFieldsFragment }) => dataRunEvents.cursor;
-    for await (const { dataRunEvents: event } of subscribe(connection, dataRunEventsDocument, { id, after }, { cursorOf, onDisconnect })) {
-      show(event);
-      if (isEnd(event)) break;
-    }
+/** What has an id, events, and an end. */
+interface Watched {
+  past(after: string | null): Promise<Page>;
+  live(after: string | null): AsyncGenerator<EventFieldsFragment>;
+  isEnd(event: EventFieldsFragment): boolean;
+  /** As it is now: the exit code, and whether there is anything to wait for. */
+  read(): Promise<{ over: boolean; code: number }>;
+}
+
+async function find(connection: Connection, id: string, onDisconnect: OnDisconnect): Promise<Watched> {
+  const { dataRun, exportExecution } = await execute(connection, runOrExportDocument, { id });
+  if (dataRun !== null) return watchedRun(connection, id, onDisconnect);
+  if (exportExecution !== null) return watchedExport(connection, id, onDisconnect);
+  throw notFound('run or export');
+}
+
+function watchedRun(connection: Connection, id: string, onDisconnect: OnDisconnect): Watched {
+  return {
+    async past(after) {
+      const { dataRun } = await execute(connection, pastEventsDocument, { id, first: pageSize, after });
+      if (dataRun === null) throw notFound('data run');
+      return dataRun.events;
+    },
+    async *live(after) {
+      const cursorOf = ({ dataRunEvents }: { dataRunEvents: EventFieldsFragment }) => dataRunEvents.cursor;
+      for await (const result of subscribe(connection, dataRunEventsDocument, { id, after }, { cursorOf, onDisconnect }))
+        yield result.dataRunEvents;
+    },
+    isEnd: (event) => event.__typename === 'DataRunEvent' && event.dataset === null && hasEnded(event.to),
+    async read() {
+      const run = await readRun(connection, id);
+      return { over: hasEnded(run.state), code: outcomeOf(run) };
+    },
+  };
+}
+
+function watchedExport(connection: Connection, id: string, onDisconnect: OnDisconnect): Watched {
+  return {
+    async past(after) {
+      const { exportExecution } = await execute(connection, pastExportEventsDocument, { id, first: pageSize, after });
+      if (exportExecution === null) throw notFound('export');
+      return exportExecution.events;
+    },
+    async *live(after) {
+      const cursorOf = ({ exportExecutionEvents: { cursor } }: { exportExecutionEvents: EventFieldsFragment }) => cursor;
+      for await (const result of subscribe(connection, exportExecutionEventsDocument, { id, after }, { cursorOf, onDisconnect }))
+        yield result.exportExecutionEvents;
+    },
+    isEnd: isEndOfExport,
+    async read() {
+      const execution = await readExport(connection, id);
+      return { over: isOver(execution), code: outcomeOfExport(execution) };
+    },
+  };
+}
+
+/** The state is read after the past: where it is not the end, the event that ends it is still to come, and where it is, at most a page is. */
+async function watchOne(watched: Watched, show: Show): Promise<number> {
+  const after = await showPast(watched, null, show);
+  const { over, code } = await watched.read();
+  if (over) {
+    await showPast(watched, after, show);
+    return code;
   }
-  return outcomeOf(await readRun(connection, id));
+  for await (const event of watched.live(after)) {
+    show(event);
+    if (watched.isEnd(event)) break;
+  }
+  return (await watched.read()).code;
 }
 
-function isEnd({ dataset, to }: EventFieldsFragment): boolean {
-  return dataset === null && hasEnded(to);
-}
-
-async function showPast(connection: Connection, id: string, show: Watching['show']): Promise<{ after: string | null; ended: boolean }> {
-  let after: string | null = null;
-  let ended = false;
+async function showPast(watched: Watched, from: string | null, show: Show): Promise<string | null> {
+  let after = from;
   for (;;) {
-    const page: PastEventsQuery = await execute(connection, pastEventsDocument, { id, first: pageSize, after });
-    if (page.dataRun === null) throw notFound('data run');
-    const { edges, pageInfo } = page.dataRun.events;
+    const { edges, pageInfo } = await watched.past(after);
     for (const { node } of edges) show(node);
     after = pageInfo.endCursor ?? after;
-    // The state is read before the events: the end may show in either alone, and late results may follow it.
-    ended ||= hasEnded(page.dataRun.state) || edges.some(({ node }) => isEnd(node));
-    if (!pageInfo.hasNextPage) return { after, ended };
+    if (!pageInfo.hasNextPage) return after;
   }
 }
 
-async function watchWorkspace(connection: Connection, slug: string, { show, onDisconnect }: Watching): Promise<void> {
+async function watchWorkspace(
+  connection: Connection,
+  slug: string,
+  { show, onDisconnect }: { readonly show: Show; readonly onDisconnect: OnDisconnect },
+): Promise<void> {
   const { workspace } = await execute(connection, workspaceDocument, { slug });
   if (workspace === null) throw notFound('workspace');
   const cursorOf = ({ workspaceEvents }: { workspaceEvents: EventFieldsFragment }) => workspaceEvents.cursor;

@@ -218,8 +218,6 @@ export const dataRunsDocument = graphql(`
 export const pastEventsDocument = graphql(`
   query PastEvents($id: ID!, $first: Int!, $after: String) {
     dataRun(id: $id) {
-      state
-      lastEventCursor
       events(first: $first, after: $after) {
         edges { node { ...EventFields } }
         pageInfo { hasNextPage endCursor }

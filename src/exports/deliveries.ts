@@ -63,6 +63,7 @@ type Held = ExportDelivery & {
 /** One attempt. Does nothing where it is delivered or given up, or somebody else is at it. */
 export async function deliver(deliverer: Deliverer, id: string, stop: AbortSignal): Promise<void> {
   const { db } = deliverer;
+  if (stop.aborted) return;
   const [claim] = await db.prisma.$queryRaw<{ fence: number }[]>`
     UPDATE export_delivery SET fence = fence + 1, attempts = attempts + 1, lease_until = clock_timestamp() + make_interval(secs => ${leaseSeconds(deliverer)})
     WHERE id = ${id}::uuid AND state = 'PENDING' AND next_attempt_at <= clock_timestamp() AND (lease_until IS NULL OR lease_until < clock_timestamp())
@@ -81,10 +82,16 @@ export async function deliver(deliverer: Deliverer, id: string, stop: AbortSigna
 // A call has 30 s at most; a lease that ended before it would send twice.
 const leaseSeconds = ({ leaseMs }: Deliverer) => Math.max(leaseMs / 1_000, 45);
 
-/** Null: this process goes, and nobody knows whether it arrived. It is sent again, with the same id. */
+/**
+ * Null: this process goes, and nobody knows whether it arrived. It is sent again, with the same id. The link is made for each attempt, or it
+ * would have ended before the later ones; but for `url` and `urlExpiresAt` the message is the same each time.
+ */
 async function attempt(deliverer: Deliverer, held: Held, stop: AbortSignal): Promise<WebhookOutcome | null> {
   const fault = (code: string, message: string): WebhookOutcome => ({ is: 'failed', code, status: null, message, retryAfterSeconds: null });
-  if (held.package.state !== 'PUBLISHED') return fault('PACKAGE_EXPIRED', 'The package is no longer in storage.');
+  const { state, expiresAt } = held.package;
+  // The row says that it is kept until the sweep comes by.
+  if (state !== 'PUBLISHED' || expiresAt === null || expiresAt.getTime() <= Date.now())
+    return fault('PACKAGE_EXPIRED', 'The package is no longer in storage.');
   const { execution } = held.package;
   const secret = deliverer.sealer.open(held.secret, secretContext(execution.workspaceId));
   if (secret === null) {

@@ -41,23 +41,35 @@ export async function claimNext(db: Db, settings: DispatchSettings, owner: Owner
 
 /**
  * A workspace has one active execution, so the order of requests is a round of the workspaces: who has just had a turn queues behind all
- * who wait. Executions and slots that another dispatcher has locked are passed over.
+ * who wait. Executions and slots that another dispatcher has locked are passed over. The slot comes first: of two dispatchers and one slot,
+ * the one without it could else hold the older execution, and the younger would go before. A free slot is nobody's to wait for.
  */
 async function dispatch(db: Db, { slots, leaseMs }: DispatchSettings, owner: Owner): Promise<Claim | null> {
   return inTransaction(db, async (tx) => {
+    const [slot] = await tx.sql.$queryRaw<{ n: number }[]>`
+      SELECT n FROM export_slot WHERE n <= ${slots} AND execution_id IS NULL AND EXISTS (SELECT 1 FROM export_execution WHERE state = 'QUEUED')
+      ORDER BY n LIMIT 1 FOR UPDATE SKIP LOCKED`;
+    if (slot === undefined) return null;
     const [next] = await tx.sql.$queryRaw<{ id: string }[]>`
-      SELECT id FROM export_execution WHERE state = 'QUEUED' AND EXISTS (SELECT 1 FROM export_slot WHERE n <= ${slots} AND execution_id IS NULL)
-      ORDER BY requested_at, id LIMIT 1 FOR UPDATE SKIP LOCKED`;
-    const execution = next === undefined ? null : await tx.sql.exportExecution.findUnique({ where: { id: next.id } });
-    if (execution === null) return null;
+      SELECT id FROM export_execution WHERE state = 'QUEUED' ORDER BY requested_at, id LIMIT 1 FOR UPDATE SKIP LOCKED`;
+    if (next === undefined) return null;
+    const execution = await reread(tx, next.id);
     const fence = execution.fence + 1;
-    const taken = await tx.sql.$executeRaw`
+    await tx.sql.$executeRaw`
       UPDATE export_slot SET execution_id = ${execution.id}::uuid, fence = ${fence}, lease_owner = ${owner}, lease_until = ${leaseEnd(leaseMs)}
-      WHERE n = (SELECT n FROM export_slot WHERE n <= ${slots} AND execution_id IS NULL ORDER BY n LIMIT 1 FOR UPDATE SKIP LOCKED)`;
-    if (taken === 0) return null;
+      WHERE n = ${slot.n}`;
+    await wakeForMore(tx, slots);
     await move(tx, execution, 'DISPATCH', [Prisma.sql`started_at = clock_timestamp(), fence = ${fence}, phase = 'writing'`], dispatcher);
     return { execution: await reread(tx, execution.id), fence };
   });
+}
+
+/** One alarm takes one execution: where more could begin, the next is set off at once, and does not wait for the reaper. */
+async function wakeForMore(tx: Tx, slots: number): Promise<void> {
+  const [more] = await tx.sql.$queryRaw<{ free: boolean }[]>`
+    SELECT EXISTS (SELECT 1 FROM export_slot WHERE n <= ${slots} AND execution_id IS NULL)
+      AND (SELECT count(*) FROM (SELECT 1 FROM export_execution WHERE state = 'QUEUED' LIMIT 2) AS waiting) > 1 AS free`;
+  if (more?.free === true) await wakeDispatcher(tx);
 }
 
 async function takeOver(db: Db, settings: DispatchSettings, owner: Owner): Promise<Claim | null> {
@@ -78,7 +90,7 @@ async function takeOverOne(tx: Tx, { leaseMs, takeovers }: DispatchSettings, own
     WHERE execution_id = ${execution.id}::uuid AND lease_until < clock_timestamp() FOR UPDATE`;
   if (slot === undefined) return null; // its runner was only late
   if (slot.lost && execution.takeovers >= takeovers) {
-    await settle(tx, execution, 'FAIL', runnerLost(takeovers), { ...dispatcher, cause: 'LEASE_LOST' });
+    await settle(tx, execution, 'FAIL', runnerLost(takeovers, execution.phase), { ...dispatcher, cause: 'LEASE_LOST' });
     return 'failed instead';
   }
   const fence = execution.fence + 1;
@@ -189,12 +201,12 @@ async function reread(tx: Tx, id: string): Promise<ExportExecution> {
 
 const leaseEnd = (leaseMs: number) => Prisma.sql`clock_timestamp() + make_interval(secs => ${leaseMs / 1_000})`;
 
-const runnerLost = (times: number): Failure => ({
+const runnerLost = (takeovers: number, phase: string): Failure => ({
   code: 'RUNNER_LOST',
   origin: 'system',
-  phase: 'writing',
+  phase,
   retryable: true,
-  summary: `The process that generated it was lost ${times + 1} times. Request the export again.`,
+  summary: `The process that generated it was lost ${takeovers + 1} times. Request the export again.`,
 });
 
 const queueExpired = (hours: number): Failure => ({

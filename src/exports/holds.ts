@@ -13,10 +13,10 @@ export async function whyNotRunning(db: Db, slots: number, execution: ExportExec
 async function queued(db: Db, slots: number, { id, requestedAt }: ExportExecution): Promise<Hold[]> {
   const [seen] = await db.prisma.$queryRaw<{ position: number; free: number }[]>`
     SELECT (SELECT count(*)::int FROM export_execution q, export_execution own
-        WHERE own.id = ${id}::uuid AND q.state = 'QUEUED' AND (q.requested_at, q.id) <= (own.requested_at, own.id)) AS position,
+        WHERE own.id = ${id}::uuid AND own.state = 'QUEUED' AND q.state = 'QUEUED' AND (q.requested_at, q.id) <= (own.requested_at, own.id)) AS position,
       (SELECT count(*)::int FROM export_slot WHERE n <= ${slots} AND execution_id IS NULL) AS free`;
   if (seen === undefined || seen.position <= seen.free) return [];
-  const taken = slots === 1 ? 'the only slot for exports is taken' : `all ${slots} slots for exports are taken`;
+  const taken = slots === 1 ? 'the only slot for exports is taken' : `${slots - seen.free} of ${slots} slots for exports are taken`;
   return [
     {
       code: 'WAITING_FOR_SLOT',

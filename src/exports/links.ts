@@ -15,7 +15,7 @@ export interface DownloadLink {
   readonly expiresAt: Date;
 }
 
-/** Never longer than the package itself is kept. */
+/** Never longer than asked, nor than the package itself is kept. */
 export function linkTo(
   { secret, publicUrl }: Links,
   { id, workspaceId, linkEpoch, expiresAt }: Pick<ExportPackage, 'id' | 'workspaceId' | 'linkEpoch' | 'expiresAt'>,
@@ -24,23 +24,12 @@ export function linkTo(
 ): DownloadLink {
   const asked = Math.floor(Date.now() / 1_000) + seconds;
   const expires = Math.min(asked, Math.floor((expiresAt?.getTime() ?? Number.POSITIVE_INFINITY) / 1_000));
-  const signature = sign(secret, { id, workspaceId, slug, linkEpoch, expires });
-  return {
-    url: `${publicUrl()}/exports/${id}/${slug}.zip?expires=${expires}&signature=${signature}`,
-    expiresAt: new Date(expires * 1_000),
-  };
+  const unsigned = `/exports/${id}/${slug}.zip?expires=${expires}&epoch=${linkEpoch}`;
+  return { url: `${publicUrl()}${unsigned}&signature=${sign(secret, workspaceId, unsigned)}`, expiresAt: new Date(expires * 1_000) };
 }
 
-interface Signed {
-  readonly id: string;
-  readonly workspaceId: string;
-  readonly slug: string;
-  readonly linkEpoch: number;
-  readonly expires: number;
-}
-
-function sign(secret: Uint8Array, { id, workspaceId, slug, linkEpoch, expires }: Signed): string {
-  return createHmac('sha256', secret).update(`GET export ${id} ${workspaceId} ${slug} ${linkEpoch} ${expires}`).digest('base64url');
+function sign(secret: Uint8Array, workspaceId: string, unsigned: string): string {
+  return createHmac('sha256', secret).update(`GET ${unsigned} ${workspaceId}`).digest('base64url');
 }
 
 /** Why a link gives nothing: a code for programs, a sentence for people. */
@@ -53,27 +42,30 @@ export class LinkError extends Error {
   }
 }
 
-/** The package that a link gives. NotFoundError where it was never ours: what is told of expiry is told to holders of a real link only. */
-export async function followLink(
-  db: Db,
-  { secret }: Links,
-  given: { readonly id: string; readonly slug: string; readonly expires: string; readonly signature: string },
-): Promise<ExportPackage> {
+// The signature is of the text, so that there is one way only to write a link.
+const form =
+  /^(\/exports\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\/([a-z0-9-]+)\.zip\?expires=(\d{1,12})&epoch=(\d{1,10}))&signature=([\w-]+)$/;
+
+/**
+ * The package that a link gives, by what follows the server's address in it. NotFoundError where it was never ours: what is told of
+ * expiry is told to holders of a real link only.
+ */
+export async function followLink(db: Db, { secret }: Links, target: string): Promise<ExportPackage> {
+  const [, unsigned = '', id = '', slug, expires, epoch, signature = ''] = form.exec(target) ?? [];
+  if (unsigned === '') throw new NotFoundError('download');
   const found = await db.prisma.exportPackage.findUnique({
-    where: { id: given.id },
+    where: { id },
     include: { execution: { select: { workspaceId: true, workspace: { select: { slug: true } } } } },
   });
-  if (found === null || !/^\d{1,12}$/.test(given.expires)) throw new NotFoundError('download');
+  if (found === null) throw new NotFoundError('download');
   const { execution, ...held } = found;
-  const signed = { id: held.id, workspaceId: execution.workspaceId, slug: execution.workspace.slug, expires: Number(given.expires) };
-  const epochs = Array.from({ length: held.linkEpoch + 1 }, (_, back) => held.linkEpoch - back);
-  const epoch =
-    given.slug === signed.slug ? epochs.find((linkEpoch) => isEqual(sign(secret, { ...signed, linkEpoch }), given.signature)) : undefined;
-  if (epoch === undefined) throw new NotFoundError('download');
-  if (epoch !== held.linkEpoch) throw new LinkError('LINK_REVOKED', 'This link was revoked. Ask for a new one.');
-  if (held.state !== 'PUBLISHED')
+  const isOurs = isEqual(sign(secret, execution.workspaceId, unsigned), signature);
+  if (!isOurs || held.workspaceId !== execution.workspaceId || slug !== execution.workspace.slug) throw new NotFoundError('download');
+  if (Number(epoch) !== held.linkEpoch) throw new LinkError('LINK_REVOKED', 'This link was revoked. Ask for a new one.');
+  // The row may say so a while before the sweep does.
+  if (held.state !== 'PUBLISHED' || held.expiresAt === null || held.expiresAt.getTime() <= Date.now())
     throw new LinkError('PACKAGE_EXPIRED', 'This export is no longer kept. Republish it, or request a new one.');
-  if (signed.expires * 1_000 <= Date.now()) throw new LinkError('LINK_EXPIRED', 'This link has expired. Ask for a new one.');
+  if (Number(expires) * 1_000 <= Date.now()) throw new LinkError('LINK_EXPIRED', 'This link has expired. Ask for a new one.');
   return held;
 }
 

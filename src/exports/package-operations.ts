@@ -57,7 +57,9 @@ export async function republishExport(
       );
     }
     const newest = await tx.sql.exportPackage.findFirst({ where: { executionId: id }, orderBy: { id: 'desc' } });
-    if (newest?.state === 'PENDING' || newest?.state === 'PUBLISHED') {
+    // A moment after it succeeded it has none yet: the orchestrator begins it.
+    if (newest === null) throw new ConflictError('PACKAGE_PENDING', 'Its package is about to be published. Wait until it is.');
+    if (newest.state === 'PENDING' || newest.state === 'PUBLISHED') {
       throw new ConflictError(`PACKAGE_${newest.state}`, `Its package is ${newest.state}: there is nothing to republish.`, {
         type: 'ExportPackage',
         id: newest.id,
@@ -76,8 +78,10 @@ export async function issueDownloadLink(db: Db, links: Links, viewer: Viewer, id
   demand(viewer, 'data-export:execute');
   if (seconds < 1 || seconds > longestLinkSeconds)
     throw new InvalidInputError('expiresInSeconds', `A link holds for 1 to ${longestLinkSeconds} seconds.`);
-  refuseUnlessPublished(held);
-  return linkTo(links, held, slug, seconds);
+  const link = linkTo(links, held, slug, seconds);
+  // The row says that it is kept until the sweep comes by.
+  refuseUnlessPublished(link.expiresAt.getTime() > Date.now() ? held : { id, state: 'EXPIRED' });
+  return link;
 }
 
 /** All links to the package that are out give nothing any more; new ones can be issued. */
@@ -103,8 +107,10 @@ export async function redeliver(db: Db, viewer: Viewer, id: string): Promise<str
     new ConflictError('DELIVERY_PENDING', 'A delivery to this destination is under way.', { type: 'ExportDelivery', id });
   try {
     return await inTransaction(db, async (tx) => {
+      // The row says that it is kept until the sweep comes by.
       const [held] = await tx.sql.$queryRaw<Pick<ExportPackage, 'id' | 'state' | 'workspaceId'>[]>`
-        SELECT id::text, state::text, workspace_id::text AS "workspaceId" FROM export_package WHERE id = ${found.packageId}::uuid FOR UPDATE`;
+        SELECT id::text, CASE WHEN state = 'PUBLISHED' AND expires_at <= clock_timestamp() THEN 'EXPIRED' ELSE state::text END AS state, workspace_id::text AS "workspaceId"
+        FROM export_package WHERE id = ${found.packageId}::uuid FOR UPDATE`;
       if (held === undefined) throw new NotFoundError('delivery');
       refuseUnlessPublished(held);
       const pending = await tx.sql.exportDelivery.findFirst({

@@ -2,20 +2,22 @@
 // is equal. Begun after the execution has settled, by its runner or by whoever finds it; every step may be made again.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import type { Readable } from 'node:stream';
+import path from 'node:path';
 import { v7 as uuidv7 } from 'uuid';
 import { type Db, inTransaction, isPassingFault, Prisma, type Tx } from '../db.ts';
-import type { Failure } from '../errors.ts';
 import type { ExportExecution } from '../generated/prisma/client.ts';
 import { moveRow } from '../lifecycle/transition.ts';
 import type { Log } from '../log.ts';
+import { folderStorage } from '../storage/folder.ts';
 import { type Storage, StorageError } from '../storage/storage.ts';
 import { enqueue } from '../tasks/task.ts';
+import { AlteredError, checkedBlocks } from './checked-blocks.ts';
 import { beginDeliveries } from './deliveries.ts';
 import { type Archive, type Generator, generate, keptArchive, removeWork } from './generate.ts';
 import { packageLifecycle } from './lifecycle.ts';
 import { appendPackageEvent } from './package-events.ts';
 import { settingsOf } from './plan.ts';
+import { DigestChanged, publicationFailure } from './publication-failure.ts';
 import { lockExecution } from './rows.ts';
 import { publishExport } from './wake.ts';
 
@@ -36,6 +38,8 @@ interface PackageClaim {
   readonly attempts: number;
 }
 
+const longestWaitMs = 3_600_000;
+
 export const packageTable = { table: 'export_package', stateType: 'publication_state' } as const;
 
 /** The package of a succeeded execution that has none that is pending or published. Where there is one, that one stays. */
@@ -46,34 +50,59 @@ export async function beginPackage(tx: Tx, executionId: string): Promise<void> {
     ON CONFLICT (execution_id) WHERE state = ANY (ARRAY['PENDING'::publication_state, 'PUBLISHED'::publication_state]) DO NOTHING`;
 }
 
+/** The execution's first. Under its lock, or of two at once the later could begin a second one when the first has failed. */
+async function beginFirstPackage(db: Db, executionId: string): Promise<void> {
+  if ((await db.prisma.exportPackage.count({ where: { executionId } })) > 0) return;
+  await inTransaction(db, async (tx) => {
+    const execution = await lockExecution(tx, executionId);
+    if (execution === null || (await tx.sql.exportPackage.count({ where: { executionId } })) > 0) return;
+    await beginPackage(tx, executionId);
+    tx.touched.add(`progress:${executionId}`);
+  });
+}
+
 /** Does nothing where the package is in storage, or somebody else is at it, so it may be called any number of times. */
 export async function publish(publisher: Publisher, executionId: string, stop: AbortSignal): Promise<void> {
-  const { db } = publisher.generator;
-  const count = await db.prisma.exportPackage.count({ where: { executionId } });
-  if (count === 0) await inTransaction(db, (tx) => beginPackage(tx, executionId));
+  const { generator, storage } = publisher;
+  const { db } = generator;
+  if (stop.aborted) return;
+  await beginFirstPackage(db, executionId);
   const claim = await claimPackage(publisher, executionId);
-  if (claim === null || stop.aborted) return;
+  if (claim === null) return;
   const execution = await db.prisma.exportExecution.findUniqueOrThrow({ where: { id: executionId }, include: { workspace: true } });
   const key = `exports/${execution.workspaceId}/${claim.id}/${claim.fence}.zip`;
   const work = new AbortController();
   const onStop = () => work.abort(stop.reason);
   stop.addEventListener('abort', onStop, { once: true });
-  const keeper = setInterval(
-    () => void keepLease(publisher, claim, () => work.abort(new Error('the lease is gone'))),
-    publisher.heartbeatMs,
-  );
+  if (stop.aborted) onStop();
+  const keeper = setInterval(() => void keepLease(publisher, claim, () => work.abort(new LeaseLost())), publisher.heartbeatMs);
+  let isPublished = false;
   try {
     const archive = await archiveOf(publisher, execution, claim, work.signal);
-    await store(publisher.storage, key, archive, work.signal);
-    if (await published(publisher, execution, claim, key, archive)) await removeWork(publisher.generator, executionId);
-    else await publisher.storage.delete(key);
+    await store(storage, key, archive, work.signal);
+    isPublished = await published(publisher, execution, claim, key, archive);
   } catch (error) {
     await retryOrFail(publisher, execution, claim, error, stop);
-    await publisher.storage.delete(key).catch(() => {}); // what is left, the sweep removes
   } finally {
     clearInterval(keeper);
     stop.removeEventListener('abort', onStop);
   }
+  if (isPublished) await removeWork(generator, executionId);
+  else await discard(publisher, claim, key);
+}
+
+/**
+ * What was stored and is nobody's. The row is asked: where a commit was made and its answer lost, the archive is the package's. By now that
+ * commit has ended, since to have looked for the package under its lock was to wait for it.
+ */
+async function discard({ generator, storage }: Publisher, { id }: PackageClaim, key: string): Promise<void> {
+  const { storageKey } = await generator.db.prisma.exportPackage.findUniqueOrThrow({ where: { id }, select: { storageKey: true } });
+  if (storageKey !== key) await storage.delete(key).catch(() => {}); // what is left, the sweep removes
+}
+
+/** Somebody else is at the package now. */
+class LeaseLost extends Error {
+  override readonly name = 'LeaseLost';
 }
 
 async function claimPackage({ generator, leaseMs }: Publisher, executionId: string): Promise<PackageClaim | null> {
@@ -103,7 +132,8 @@ async function archiveOf(
   signal: AbortSignal,
 ): Promise<Archive> {
   const kept = await keptArchive(generator, execution.id);
-  if (kept !== null && kept.manifestDigest === execution.manifestDigest && (await isWhole(kept, signal))) return kept;
+  if (kept !== null && kept.manifestDigest === execution.manifestDigest && (await isWhole(generator, execution.id, kept, signal)))
+    return kept;
   await removeWork(generator, execution.id);
   // Apart from the fences of runners, whose drafts may still lie there.
   const { archive } = await generate(generator, execution, 1_000_000 + fence, signal, () => {});
@@ -111,37 +141,35 @@ async function archiveOf(
   return archive;
 }
 
-/** What was generated again is not what the execution recorded: a fault of ours, or rows that were changed behind our back. */
-class DigestChanged extends Error {
-  override readonly name = 'DigestChanged';
-}
-
-async function isWhole({ file, sha256 }: Archive, signal: AbortSignal): Promise<boolean> {
+async function isWhole({ work }: Generator, executionId: string, archive: Archive, signal: AbortSignal): Promise<boolean> {
   try {
-    return (await sha256Of(createReadStream(file, { signal, highWaterMark: 262_144 }))) === sha256;
+    return await holds(folderStorage(work), `${executionId}/${path.basename(archive.file)}`, archive, signal);
   } catch {
     signal.throwIfAborted();
     return false;
   }
 }
 
-async function store(storage: Storage, key: string, { file, sha256, bytes }: Archive, signal: AbortSignal): Promise<void> {
-  await storage.put(key, createReadStream(file, { signal, highWaterMark: 262_144 }));
-  const stored = await storage.get(key);
-  const stopReading = () => stored.destroy(signal.reason as Error);
-  signal.addEventListener('abort', stopReading, { once: true });
-  try {
-    const isEqual = (await storage.size(key)) === bytes && (await sha256Of(stored)) === sha256;
-    if (!isEqual) throw new StorageError('STORAGE_UNAVAILABLE', 'what was stored is not what was sent');
-  } finally {
-    signal.removeEventListener('abort', stopReading);
-  }
+async function store(storage: Storage, key: string, archive: Archive, signal: AbortSignal): Promise<void> {
+  await storage.put(key, createReadStream(archive.file, { signal, highWaterMark: 262_144 }));
+  signal.throwIfAborted();
+  if (!(await holds(storage, key, archive, signal))) throw new StorageError('STORAGE_UNAVAILABLE', 'what was stored is not what was sent');
 }
 
-async function sha256Of(stream: Readable): Promise<string> {
+/** Whether what stands there is the archive, read as downloads read it, so that none finds a fault in it later that could be seen here. */
+async function holds(storage: Storage, key: string, archive: Archive, signal: AbortSignal): Promise<boolean> {
+  const { bytes, blockBytes, sha256 } = archive;
+  const blocks = Buffer.from(archive.blocks, 'base64');
+  if ((await storage.size(key)) !== bytes || blocks.length !== Math.ceil(bytes / blockBytes) * 32) return false;
   const hash = createHash('sha256');
-  for await (const chunk of stream) hash.update(chunk as Buffer); // a byte stream has no other chunks
-  return hash.digest('hex');
+  try {
+    const whole = { start: 0, end: bytes - 1 };
+    for await (const block of checkedBlocks(storage, { key, bytes, blockBytes, blocks }, whole, signal)) hash.update(block);
+  } catch (error) {
+    if (error instanceof AlteredError) return false;
+    throw error;
+  }
+  return hash.digest('hex') === sha256;
 }
 
 /** False where somebody else has the package: then what was stored is nobody's. */
@@ -174,60 +202,34 @@ async function lockPackage(tx: Tx, executionId: string, { id, fence }: PackageCl
 }
 
 async function retryOrFail(
-  publisher: Publisher,
+  { generator, retryMs, attempts, log }: Publisher,
   execution: ExportExecution,
   claim: PackageClaim,
   error: unknown,
   stop: AbortSignal,
 ): Promise<void> {
-  const { generator, retryMs, attempts, log } = publisher;
   const ids = { executionId: execution.id, packageId: claim.id, attempt: claim.attempts };
-  const spared = stop.aborted || isPassingFault(error);
-  if (!spared) log.error({ err: error, ...ids }, 'an export could not be published');
+  // A process that goes, or a database that went, is no fault of the storage: the attempt does not count.
+  const isSpared = stop.aborted || isPassingFault(error);
+  const isLast = !isSpared && (claim.attempts >= attempts || error instanceof DigestChanged);
+  const waitMs = stop.aborted ? 0 : Math.min(retryMs * 2 ** (claim.attempts - 1), longestWaitMs);
   await inTransaction(generator.db, async (tx) => {
     const locked = await lockPackage(tx, execution.id, claim);
-    if (locked === null) return;
-    if (!spared && (claim.attempts >= attempts || error instanceof DigestChanged)) {
-      const failure = JSON.stringify(failureOf(error));
+    if (locked === null) return log.info(ids, 'publishing stopped: somebody else has the package');
+    if (stop.aborted) log.info(ids, 'publishing is handed over');
+    else log.error({ err: error, ...ids }, 'an export could not be published');
+    if (isLast) {
+      const failure = JSON.stringify(publicationFailure(error));
       const set = [Prisma.sql`failure = ${failure}::jsonb, lease_until = NULL`];
       await moveRow(tx, packageTable, { id: claim.id, state: 'PENDING' }, packageLifecycle.transitions.PUBLISH_FAIL.to, set);
-      await appendPackageEvent(tx, locked, { action: 'PUBLISH_FAIL', from: 'PENDING', to: 'FAILED', cause: 'PUBLICATION_FAILED' });
-      return;
+      return appendPackageEvent(tx, locked, { action: 'PUBLISH_FAIL', from: 'PENDING', to: 'FAILED', cause: 'PUBLICATION_FAILED' });
     }
-    // A process that goes, or a database that went, is no fault of the storage: the attempt does not count.
-    const waitMs = spared ? 0 : Math.min(retryMs * 2 ** (claim.attempts - 1), 3_600_000);
     const [row] = await tx.sql.$queryRaw<{ at: Date }[]>`
-      UPDATE export_package SET lease_until = NULL, attempts = attempts - ${spared ? 1 : 0}, next_attempt_at = clock_timestamp() + make_interval(secs => ${waitMs / 1_000})
+      UPDATE export_package SET lease_until = NULL, attempts = attempts - ${isSpared ? 1 : 0}, next_attempt_at = clock_timestamp() + make_interval(secs => ${waitMs / 1_000})
       WHERE id = ${claim.id}::uuid RETURNING next_attempt_at AS at`;
     if (row !== undefined)
       await enqueue(tx.sql, publishExport, { executionId: execution.id }, { jobKey: `publish:${execution.id}`, runAt: row.at });
   });
-}
-
-function failureOf(error: unknown): Failure {
-  const failure = (code: string, origin: Failure['origin'], summary: string): Failure => ({
-    code,
-    origin,
-    phase: 'publishing',
-    retryable: true,
-    summary,
-  });
-  if (error instanceof StorageError) {
-    const summary = `The package could not be stored: ${error.message}. Mend the storage, then republish the export; nothing was lost.`;
-    return failure(error.code, 'storage', summary);
-  }
-  if (error instanceof DigestChanged) {
-    return failure(
-      'DIGEST_CHANGED',
-      'system',
-      'Generated again from its cutoff, the export has another digest than was recorded. It is not published.',
-    );
-  }
-  return failure(
-    'INTERNAL_ERROR',
-    'system',
-    'Publishing stopped on an unexpected fault. It stands in the server’s log under this execution.',
-  );
 }
 
 /** Succeeded executions without a package, and packages that are due and that nobody is at. */

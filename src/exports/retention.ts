@@ -2,6 +2,7 @@
 import { type Db, inTransaction } from '../db.ts';
 import { moveRow } from '../lifecycle/transition.ts';
 import type { Storage } from '../storage/storage.ts';
+import { each } from './each.ts';
 import { packageLifecycle } from './lifecycle.ts';
 import { appendPackageEvent } from './package-events.ts';
 import { packageTable } from './publish.ts';
@@ -11,31 +12,31 @@ const atOnce = 1_000;
 
 /** The row says so first, so that no new link is given; the object goes after, and a deletion that failed is made up for the next time. */
 export async function expirePackages(db: Db, storage: Storage): Promise<void> {
+  await each([() => expireDue(db), () => deleteExpired(db, storage)], (step) => step());
+}
+
+async function expireDue(db: Db): Promise<void> {
   const due = await db.prisma.$queryRaw<{ id: string; executionId: string }[]>`
     SELECT id::text, execution_id::text AS "executionId" FROM export_package WHERE state = 'PUBLISHED' AND expires_at <= clock_timestamp() ORDER BY expires_at LIMIT ${atOnce}`;
-  for (const { id, executionId } of due) {
-    await inTransaction(db, async (tx) => {
+  await each(due, ({ id, executionId }) =>
+    inTransaction(db, async (tx) => {
       const execution = await lockExecution(tx, executionId);
-      const held = await tx.sql.$queryRaw<
-        { id: string }[]
-      >`SELECT id::text FROM export_package WHERE id = ${id}::uuid AND state = 'PUBLISHED' FOR UPDATE`;
+      const held = await tx.sql.$queryRaw<{ id: string }[]>`
+        SELECT id::text FROM export_package WHERE id = ${id}::uuid AND state = 'PUBLISHED' FOR UPDATE`;
       if (execution === null || held.length === 0) return; // another process was first
       await moveRow(tx, packageTable, { id, state: 'PUBLISHED' }, packageLifecycle.transitions.EXPIRE.to, []);
       await appendPackageEvent(tx, execution, { action: 'EXPIRE', from: 'PUBLISHED', to: 'EXPIRED', cause: 'RETENTION_OVER' });
-    });
-  }
+    }),
+  );
+}
+
+async function deleteExpired(db: Db, storage: Storage): Promise<void> {
   const gone = await db.prisma.$queryRaw<{ id: string; key: string }[]>`
     SELECT id::text, storage_key AS key FROM export_package WHERE state = 'EXPIRED' AND storage_key IS NOT NULL ORDER BY expires_at LIMIT ${atOnce}`;
-  let fault: unknown;
-  for (const { id, key } of gone) {
-    try {
-      await storage.delete(key);
-      await db.prisma.$executeRaw`UPDATE export_package SET storage_key = NULL, blocks = NULL WHERE id = ${id}::uuid AND state = 'EXPIRED'`;
-    } catch (error) {
-      fault = error; // one object that cannot be deleted keeps no other
-    }
-  }
-  if (fault !== undefined) throw fault;
+  await each(gone, async ({ id, key }) => {
+    await storage.delete(key);
+    await db.prisma.$executeRaw`UPDATE export_package SET storage_key = NULL, blocks = NULL WHERE id = ${id}::uuid AND state = 'EXPIRED'`;
+  });
 }
 
 const orphanedAfterMs = 86_400_000;
@@ -47,8 +48,9 @@ export async function deleteOrphans(db: Db, storage: Storage): Promise<void> {
   const sweep = async () => {
     const owned = await db.prisma.exportPackage.findMany({ where: { storageKey: { in: page } }, select: { storageKey: true } });
     const kept = new Set(owned.map(({ storageKey }) => storageKey));
-    for (const key of page) if (!kept.has(key)) await storage.delete(key);
+    const left = page.filter((key) => !kept.has(key));
     page = [];
+    await each(left, (key) => storage.delete(key));
   };
   for await (const { key, modifiedAt } of storage.list('exports/')) {
     if (modifiedAt >= old) continue;

@@ -47,7 +47,7 @@ async function run(runner: Runner, claim: Claim, stop: AbortSignal): Promise<boo
     return true;
   } catch (error) {
     await keeper.stop();
-    await end(runner, claim, error, keeper.phase(), stop).catch((late: unknown) =>
+    await end(runner, claim, error, keeper, stop).catch((late: unknown) =>
       log.error({ err: late, ...ids }, 'an export could not be settled'),
     );
     return false;
@@ -65,22 +65,28 @@ function succeedWith(
   return succeed(generator.db, claim, { counts: made.counts, manifestDigest: made.manifestDigest, progress });
 }
 
-async function end({ generator, log }: Runner, claim: Claim, error: unknown, phase: string, stop: AbortSignal): Promise<void> {
+async function end(runner: Runner, claim: Claim, error: unknown, keeper: Keeper, stop: AbortSignal): Promise<void> {
+  const { generator, dispatch, log } = runner;
   const { db } = generator;
   const { id } = claim.execution;
   const ids = { executionId: id, fence: claim.fence };
   if (stop.aborted) return giveBack(db, claim); // with what is written so far: whoever takes over on this machine goes on from there
-  if (error instanceof ClaimLost) {
-    // Another runner may be at work in the same folder; what is left of a cancelled one is nobody's.
-    const now = await db.prisma.exportExecution.findUnique({ where: { id }, select: { state: true } });
-    if (now?.state !== 'RUNNING' && now?.state !== 'SUCCEEDED') await removeWork(generator, id);
-    log.info(ids, 'export stopped: its claim is gone');
-    return;
-  }
+  if (error instanceof ClaimLost) return leave(runner, claim);
   log.error({ err: error, ...ids }, 'an export could not be generated');
   if (isPassingFault(error)) return; // the lease ends by itself, and whoever takes over tries again
-  await removeWork(generator, id);
+  const phase = keeper.phase();
+  // Asked before anything is removed: another runner of this machine may have taken over, and be at work in the same folder.
+  if (!(await keepClaim(db, claim, dispatch, { phase, progress: await keeper.progress() }))) return leave(runner, claim);
+  // Before it settles, so that whoever is next finds the room. What cannot be removed is swept up later, and keeps no workspace waiting.
+  await removeWork(generator, id).catch((left: unknown) => log.warn({ err: left, ...ids }, 'what an export had written is left'));
   await fail(db, claim, { ...failureOf(error), phase });
+}
+
+/** Another runner may be at work in the same folder, or the archive on its way to storage; what is left of a cancelled one is nobody's. */
+async function leave({ generator, log }: Runner, { execution: { id }, fence }: Claim): Promise<void> {
+  const now = await generator.db.prisma.exportExecution.findUnique({ where: { id }, select: { state: true } });
+  if (now?.state !== 'RUNNING' && now?.state !== 'SUCCEEDED') await removeWork(generator, id);
+  log.info({ executionId: id, fence }, 'export stopped: its claim is gone');
 }
 
 const full = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);

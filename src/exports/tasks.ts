@@ -6,6 +6,7 @@ import type { Storage } from '../storage/storage.ts';
 import { enqueue, implement } from '../tasks/task.ts';
 import { type Deliverer, deliver, dueDeliveries } from './deliveries.ts';
 import { expireQueued, hasWork } from './dispatcher.ts';
+import { each } from './each.ts';
 import { removeWork } from './generate.ts';
 import { duePublications, type Publisher, publish } from './publish.ts';
 import { deleteOrphans, expirePackages } from './retention.ts';
@@ -41,20 +42,28 @@ export function exportTaskList(tasks: ExportTasks): TaskList {
 /** Whatever is due and has no live lease. Safe in every process at once. */
 export async function reapExports(tasks: ExportTasks): Promise<void> {
   const { db } = tasks.runner.generator;
-  await expireQueued(db, tasks.queueHours);
-  if (await hasWork(db, tasks.runner.dispatch)) await inTransaction(db, wakeDispatcher);
-  for (const executionId of await duePublications(db))
-    await enqueue(db.prisma, publishExport, { executionId }, { jobKey: `publish:${executionId}` });
-  for (const deliveryId of await dueDeliveries(db))
-    await enqueue(db.prisma, deliverExport, { deliveryId }, { jobKey: `deliver:${deliveryId}` });
+  const looks = [
+    () => expireQueued(db, tasks.queueHours),
+    async () => {
+      if (await hasWork(db, tasks.runner.dispatch)) await inTransaction(db, wakeDispatcher);
+    },
+    async () => {
+      for (const executionId of await duePublications(db))
+        await enqueue(db.prisma, publishExport, { executionId }, { jobKey: `publish:${executionId}` });
+    },
+    async () => {
+      for (const deliveryId of await dueDeliveries(db))
+        await enqueue(db.prisma, deliverExport, { deliveryId }, { jobKey: `deliver:${deliveryId}` });
+    },
+  ];
+  await each(looks, (look) => look());
 }
 
 /** Housekeeping: what has expired, what nobody owns in storage, and what is left in this machine's work folder. */
 export async function tidyExports({ runner, storage }: ExportTasks): Promise<void> {
   const { db } = runner.generator;
-  await expirePackages(db, storage);
-  await deleteOrphans(db, storage);
-  await sweepWork(runner);
+  const chores = [() => expirePackages(db, storage), () => deleteOrphans(db, storage), () => sweepWork(runner)];
+  await each(chores, (chore) => chore());
 }
 
 /** Folders of executions that neither run nor wait to be stored: left by a process that was killed. */

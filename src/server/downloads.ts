@@ -1,18 +1,17 @@
-// GET on a download link: the archive, whole or a range of it. Each block is compared with its digest before any byte of it is sent, so
-// that what was altered in storage is never served as good: the answer breaks off instead, short of the length that it stated.
-import { createHash } from 'node:crypto';
-import { once } from 'node:events';
+// GET on a download link: the archive, whole or a range of it. No byte is sent of a block that is not what was published: the answer
+// breaks off instead, short of the length that it stated.
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { NotFoundError } from '../errors.ts';
+import { AlteredError, archiveOf, checkedBlocks, type PublishedArchive } from '../exports/checked-blocks.ts';
 import { followLink, LinkError } from '../exports/links.ts';
 import type { Exports } from '../exports/operations.ts';
 import type { ExportPackage } from '../generated/prisma/client.ts';
-import { uuidForm } from '../graphql/builder.ts';
 import type { Log } from '../log.ts';
-import { StorageError } from '../storage/storage.ts';
+import { type Storage, StorageError } from '../storage/storage.ts';
 
-const form = /^\/exports\/([^/]+)\/([a-z0-9-]+)\.zip$/;
+/** Without a byte taken: who holds an answer open and does not read it holds an open file too. */
+const longestIdleMs = 60_000;
 
 export function isDownload(path: string): boolean {
   return path.startsWith('/exports/');
@@ -24,141 +23,114 @@ export async function handleDownload(
   request: IncomingMessage,
   response: ServerResponse,
   log: Log,
+  idleMs = longestIdleMs,
 ): Promise<void> {
+  let packageId: string | null = null;
   try {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('allow', 'GET, HEAD');
       return answer(response, 405, { code: 'METHOD_NOT_ALLOWED', message: 'GET the archive here.' });
     }
-    const [, id = '', slug = ''] = form.exec(url.pathname) ?? [];
-    if (!uuidForm.test(id)) throw new NotFoundError('download');
-    const { searchParams } = url;
-    const given = { id, slug, expires: searchParams.get('expires') ?? '', signature: searchParams.get('signature') ?? '' };
-    await send(exports, await followLink(exports.db, exports.links, given), slug, request, response);
+    const held = await followLink(exports.db, exports.links, url.pathname + url.search);
+    packageId = held.id;
+    response.setTimeout(idleMs, () => response.destroy());
+    await send(exports.storage, held, url, request, response);
   } catch (error) {
-    refuse(response, error, log);
+    refuse(response, error, log, packageId);
   }
 }
 
-interface Served {
-  readonly key: string;
-  readonly bytes: number;
-  readonly blocks: Uint8Array;
-  readonly blockBytes: number;
-}
-
-function servedOf({ storageKey, bytes, blocks, blockBytes }: ExportPackage): Served {
-  if (storageKey === null || bytes === null || blocks === null || blockBytes === null)
-    throw new StorageError('NO_SUCH_OBJECT', 'the package is gone');
-  return { key: storageKey, bytes: Number(bytes), blocks, blockBytes };
-}
-
-async function send(
-  { storage }: Exports,
-  held: ExportPackage,
-  slug: string,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const served = servedOf(held);
+async function send(storage: Storage, held: ExportPackage, url: URL, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const archive = archiveOf(held);
   const etag = `"${held.digest}"`;
+  const name = url.pathname.slice(url.pathname.lastIndexOf('/') + 1, -'.zip'.length);
   const headers = {
     'accept-ranges': 'bytes',
     'cache-control': 'private, no-store',
-    'content-disposition': `attachment; filename="${slug}-${held.publishedAt?.toISOString().slice(0, 10)}.zip"`,
+    'content-disposition': `attachment; filename="${name}-${held.publishedAt?.toISOString().slice(0, 10)}.zip"`,
     'content-type': 'application/zip',
     etag,
     'x-content-type-options': 'nosniff',
   };
-  const range = rangeOf(request, served.bytes, etag);
-  if (range === 'unsatisfiable') {
-    response.setHeader('content-range', `bytes */${served.bytes}`);
-    return answer(response, 416, { code: 'RANGE_NOT_SATISFIABLE', message: `The archive has ${served.bytes} bytes.` });
+  if (request.method === 'HEAD') {
+    await refuseUnlessWhole(storage, archive);
+    return void response.writeHead(200, { ...headers, 'content-length': archive.bytes }).end();
   }
-  const { start, end } = range ?? { start: 0, end: served.bytes - 1 };
-  const first = Math.floor(start / served.blockBytes) * served.blockBytes;
-  const last = Math.min(served.bytes, (Math.floor(end / served.blockBytes) + 1) * served.blockBytes) - 1;
-  const stream = request.method === 'HEAD' ? null : await storage.get(served.key, { start: first, end: last });
-  const gone = () => stream?.destroy();
-  response.once('close', gone);
+  const range = rangeOf(request, archive.bytes, etag);
+  if (range === 'unsatisfiable') {
+    response.setHeader('content-range', `bytes */${archive.bytes}`);
+    return answer(response, 416, { code: 'RANGE_NOT_SATISFIABLE', message: `The archive has ${archive.bytes} bytes.` });
+  }
+  const { start, end } = range ?? { start: 0, end: archive.bytes - 1 };
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  if (response.destroyed) return;
+  const parts = cut(checkedBlocks(storage, archive, { start, end }, gone.signal), start % archive.blockBytes, end - start + 1);
+  const first = await parts.next(); // before anything is said, so that a fault can be
   response.writeHead(range === null ? 200 : 206, {
     ...headers,
     'content-length': end - start + 1,
-    ...(range === null ? {} : { 'content-range': `bytes ${start}-${end}/${served.bytes}` }),
+    ...(range === null ? {} : { 'content-range': `bytes ${start}-${end}/${archive.bytes}` }),
   });
-  if (stream === null) return void response.end();
-  let at = first;
-  for await (const block of checkedBlocks(stream, served, first)) {
-    const part = block.subarray(Math.max(0, start - at), Math.min(block.length, end + 1 - at));
-    at += block.length;
-    if (!response.write(part)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
-    if (response.destroyed) return;
-  }
-  response.end();
+  await pipeline(async function* () {
+    if (!first.done) yield first.value;
+    yield* parts;
+  }, response);
 }
 
-/** Whole blocks from `first` on, each equal to what was published. Throws where one is not, or is cut off. */
-async function* checkedBlocks(stream: Readable, { bytes, blocks, blockBytes }: Served, first: number): AsyncGenerator<Buffer> {
-  let at = first;
-  let parts: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of stream) {
-    let rest = chunk as Buffer; // a byte stream has no other chunks
-    while (rest.length > 0) {
-      const wanted = Math.min(blockBytes, bytes - at) - size;
-      parts.push(rest.subarray(0, wanted));
-      size += Math.min(wanted, rest.length);
-      rest = rest.subarray(wanted);
-      if (size < Math.min(blockBytes, bytes - at)) continue;
-      const block = parts.length === 1 ? (parts[0] ?? Buffer.alloc(0)) : Buffer.concat(parts);
-      const number = at / blockBytes;
-      if (
-        !createHash('sha256')
-          .update(block)
-          .digest()
-          .equals(blocks.subarray(number * 32, number * 32 + 32))
-      )
-        throw new AlteredError();
-      yield block;
-      at += size;
-      parts = [];
-      size = 0;
-    }
+/** Without what comes before, and not more than so many bytes. */
+async function* cut(blocks: AsyncIterable<Buffer>, before: number, bytes: number): AsyncGenerator<Buffer> {
+  let from = before;
+  let left = bytes;
+  for await (const block of blocks) {
+    const part = block.subarray(from, from + left);
+    yield part;
+    from = 0;
+    left -= part.length;
   }
-  if (size > 0) throw new AlteredError();
 }
 
-class AlteredError extends Error {
-  override readonly name = 'AlteredError';
-  constructor() {
-    super('what is in storage is not what was published');
-  }
+async function refuseUnlessWhole(storage: Storage, { key, bytes }: PublishedArchive): Promise<void> {
+  const size = await storage.size(key);
+  if (size === null) throw new StorageError('NO_SUCH_OBJECT', `there is no object ${key}`);
+  if (size !== bytes) throw new AlteredError();
 }
 
 /** One range, as most clients ask for it; null for the whole, also where several are asked for or the archive is another by now. */
 function rangeOf({ headers }: IncomingMessage, bytes: number, etag: string): { start: number; end: number } | 'unsatisfiable' | null {
-  const [, from = '', to = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(headers.range ?? '') ?? [];
+  const [, from = '', to = ''] = /^bytes=(\d*)-(\d*)$/i.exec(headers.range ?? '') ?? [];
   if (from === '' && to === '') return null;
   if (headers['if-range'] !== undefined && headers['if-range'] !== etag) return null;
+  if (from !== '' && to !== '' && Number(to) < Number(from)) return null;
   const start = from === '' ? Math.max(0, bytes - Number(to)) : Number(from);
   const end = from === '' || to === '' ? bytes - 1 : Math.min(Number(to), bytes - 1);
-  if (from !== '' && to !== '' && Number(to) < Number(from)) return null;
   return start > end ? 'unsatisfiable' : { start, end };
 }
 
-function refuse(response: ServerResponse, error: unknown, log: Log): void {
+function refuse(response: ServerResponse, error: unknown, log: Log, packageId: string | null): void {
+  if (isLeaving(error)) return void response.destroy();
   if (response.headersSent) {
-    if (!response.destroyed) log.error({ err: error }, 'a download was broken off');
+    log.error({ err: error, packageId }, 'a download was broken off');
     return void response.destroy();
   }
   if (error instanceof LinkError) return answer(response, 410, { code: error.code, message: error.message });
   if (error instanceof NotFoundError) return answer(response, 404, { code: error.code, message: error.message });
-  log.error({ err: error }, 'a download failed');
+  log.error({ err: error, packageId }, 'a download failed');
   if (error instanceof StorageError && error.code === 'NO_SUCH_OBJECT')
-    return answer(response, 410, { code: 'PACKAGE_GONE', message: 'The archive is no longer in storage. Republish the export.' });
+    return answer(response, 410, { code: 'PACKAGE_GONE', message: 'The archive is no longer in storage. Request a new export.' });
   if (error instanceof StorageError)
     return answer(response, 503, { code: error.code, message: 'The archive cannot be read now. Try again later.' });
+  if (error instanceof AlteredError) {
+    const message = 'What is in storage is not what was published, so it is not given out. Request a new export.';
+    return answer(response, 500, { code: 'PACKAGE_ALTERED', message });
+  }
   answer(response, 500, { code: 'INTERNAL_ERROR', message: 'The download failed. Try again later.' });
+}
+
+/** What a stream says where the client has gone, or was sent away. */
+function isLeaving(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return ['ABORT_ERR', 'ECONNRESET', 'EPIPE', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_PREMATURE_CLOSE'].includes(code);
 }
 
 function answer(response: ServerResponse, status: number, body: object): void {

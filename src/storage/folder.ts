@@ -7,6 +7,8 @@ import { checkKey, checkPrefix, checkRange, isKey } from './checks.ts';
 import { type Storage, StorageError, type StoredObject } from './storage.ts';
 
 const abandonedMs = 24 * 3_600_000;
+/** Read at once: a block of an export. With Node's own 64 KiB, downloads cost the processor half as much again. */
+const readBytes = 1_048_576;
 
 export function folderStorage(root: string): Storage {
   const incoming = path.join(root, '.incoming');
@@ -43,7 +45,7 @@ export function folderStorage(root: string): Storage {
       try {
         handle = await open(file, 'r');
         if (!(await handle.stat()).isFile()) throw new StorageError('NO_SUCH_OBJECT', `there is no object ${key}`);
-        return handle.createReadStream(range ?? {}); // closes the handle when it ends or is destroyed
+        return handle.createReadStream({ ...range, highWaterMark: readBytes }); // closes the handle when it ends or is destroyed
       } catch (error) {
         await handle?.close();
         throw isAbsence(error) ? new StorageError('NO_SUCH_OBJECT', `there is no object ${key}`, { cause: error }) : failure(error);

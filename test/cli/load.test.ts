@@ -165,5 +165,5 @@ it('says in one line what it cannot do', async () => {
   expectOneLine(notThere.stderr, /127\.0\.0\.1:9 cannot be reached: /);
   const noRun = await packhorse(['run', 'nonsense'], env);
   expect(noRun.code).toBe(2);
-  expectOneLine(noRun.stderr, /no such data run.*\[NOT_FOUND\]/);
+  expectOneLine(noRun.stderr, /no such run or export.*\[NOT_FOUND\]/);
 });

@@ -67,3 +67,24 @@ async function waitingFor(client: pg.Client): Promise<number | null> {
   );
   return rows[0]?.pid ?? null;
 }
+
+const settleLock = 4_712;
+
+/** At the end of the transaction that writes: every row is written, and nothing is committed. */
+export async function holdSettling(databaseUrl: string): Promise<Hold> {
+  const client = await connected(databaseUrl);
+  await client.query(`
+    CREATE OR REPLACE FUNCTION hold_settling() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      PERFORM pg_advisory_xact_lock_shared(${settleLock});
+      RETURN NEW;
+    END $$;
+    CREATE OR REPLACE TRIGGER hold_settling BEFORE UPDATE ON dataset FOR EACH ROW EXECUTE FUNCTION hold_settling()`);
+  await client.query(`SELECT pg_advisory_lock(${settleLock})`);
+  return {
+    waiting: () => waitingFor(client),
+    async release() {
+      await client.query(`SELECT pg_advisory_unlock(${settleLock})`);
+      await client.end();
+    },
+  };
+}

@@ -31,7 +31,7 @@ type Documents = {
     "\n  query DataRun($id: ID!) {\n    dataRun(id: $id) { ...RunFields }\n  }\n": typeof types.DataRunDocument,
     "\n  query RowErrors($id: ID!) {\n    dataRun(id: $id) {\n      failedStep { dataset rowErrorCount rowErrors { row field code message } }\n    }\n  }\n": typeof types.RowErrorsDocument,
     "\n  query DataRuns($slug: String!, $first: Int!, $after: String, $filter: DataRunFilter) {\n    workspace(slug: $slug) {\n      dataRuns(first: $first, after: $after, filter: $filter) {\n        edges {\n          node { id state registeredAt registeredBy settledAt package { name version } failure { code summary } readiness { ready } }\n        }\n        pageInfo { hasNextPage endCursor }\n      }\n    }\n  }\n": typeof types.DataRunsDocument,
-    "\n  query PastEvents($id: ID!, $first: Int!, $after: String) {\n    dataRun(id: $id) {\n      state\n      lastEventCursor\n      events(first: $first, after: $after) {\n        edges { node { ...EventFields } }\n        pageInfo { hasNextPage endCursor }\n      }\n    }\n  }\n": typeof types.PastEventsDocument,
+    "\n  query PastEvents($id: ID!, $first: Int!, $after: String) {\n    dataRun(id: $id) {\n      events(first: $first, after: $after) {\n        edges { node { ...EventFields } }\n        pageInfo { hasNextPage endCursor }\n      }\n    }\n  }\n": typeof types.PastEventsDocument,
     "\n  subscription DataRunEvents($id: ID!, $after: String) {\n    dataRunEvents(id: $id, after: $after) { ...EventFields }\n  }\n": typeof types.DataRunEventsDocument,
     "\n  subscription WorkspaceEvents($workspace: ID!, $after: String) {\n    workspaceEvents(workspace: $workspace, after: $after) { ...EventFields }\n  }\n": typeof types.WorkspaceEventsDocument,
     "\n  subscription DataRunProgress($id: ID!) {\n    dataRunProgress(id: $id) {\n      at\n      state\n      progress { done total totalIsExact unit }\n      steps { dataset state progress { done total totalIsExact unit } }\n    }\n  }\n": typeof types.DataRunProgressDocument,
@@ -63,7 +63,7 @@ const documents: Documents = {
     "\n  query DataRun($id: ID!) {\n    dataRun(id: $id) { ...RunFields }\n  }\n": types.DataRunDocument,
     "\n  query RowErrors($id: ID!) {\n    dataRun(id: $id) {\n      failedStep { dataset rowErrorCount rowErrors { row field code message } }\n    }\n  }\n": types.RowErrorsDocument,
     "\n  query DataRuns($slug: String!, $first: Int!, $after: String, $filter: DataRunFilter) {\n    workspace(slug: $slug) {\n      dataRuns(first: $first, after: $after, filter: $filter) {\n        edges {\n          node { id state registeredAt registeredBy settledAt package { name version } failure { code summary } readiness { ready } }\n        }\n        pageInfo { hasNextPage endCursor }\n      }\n    }\n  }\n": types.DataRunsDocument,
-    "\n  query PastEvents($id: ID!, $first: Int!, $after: String) {\n    dataRun(id: $id) {\n      state\n      lastEventCursor\n      events(first: $first, after: $after) {\n        edges { node { ...EventFields } }\n        pageInfo { hasNextPage endCursor }\n      }\n    }\n  }\n": types.PastEventsDocument,
+    "\n  query PastEvents($id: ID!, $first: Int!, $after: String) {\n    dataRun(id: $id) {\n      events(first: $first, after: $after) {\n        edges { node { ...EventFields } }\n        pageInfo { hasNextPage endCursor }\n      }\n    }\n  }\n": types.PastEventsDocument,
     "\n  subscription DataRunEvents($id: ID!, $after: String) {\n    dataRunEvents(id: $id, after: $after) { ...EventFields }\n  }\n": types.DataRunEventsDocument,
     "\n  subscription WorkspaceEvents($workspace: ID!, $after: String) {\n    workspaceEvents(workspace: $workspace, after: $after) { ...EventFields }\n  }\n": types.WorkspaceEventsDocument,
     "\n  subscription DataRunProgress($id: ID!) {\n    dataRunProgress(id: $id) {\n      at\n      state\n      progress { done total totalIsExact unit }\n      steps { dataset state progress { done total totalIsExact unit } }\n    }\n  }\n": types.DataRunProgressDocument,
@@ -146,7 +146,7 @@ export function graphql(source: "\n  query DataRuns($slug: String!, $first: Int!
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  query PastEvents($id: ID!, $first: Int!, $after: String) {\n    dataRun(id: $id) {\n      state\n      lastEventCursor\n      events(first: $first, after: $after) {\n        edges { node { ...EventFields } }\n        pageInfo { hasNextPage endCursor }\n      }\n    }\n  }\n"): typeof import('./graphql.ts').PastEventsDocument;
+export function graphql(source: "\n  query PastEvents($id: ID!, $first: Int!, $after: String) {\n    dataRun(id: $id) {\n      events(first: $first, after: $after) {\n        edges { node { ...EventFields } }\n        pageInfo { hasNextPage endCursor }\n      }\n    }\n  }\n"): typeof import('./graphql.ts').PastEventsDocument;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */

@@ -436,7 +436,7 @@ export type PastEventsQueryVariables = Exact<{
 }>;
 
 
-export type PastEventsQuery = { dataRun: { state: DataRunState, lastEventCursor: string, events: { edges: Array<{ node: { __typename: 'DataRunEvent', dataset: string | null, id: string, cursor: string, sequence: number, at: string, action: string, from: string | null, to: string, actor: string, cause: string | null, reason: string | null, requestId: string | null, dataRun: { id: string } } }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } } | null };
+export type PastEventsQuery = { dataRun: { events: { edges: Array<{ node: { __typename: 'DataRunEvent', dataset: string | null, id: string, cursor: string, sequence: number, at: string, action: string, from: string | null, to: string, actor: string, cause: string | null, reason: string | null, requestId: string | null, dataRun: { id: string } } }>, pageInfo: { hasNextPage: boolean, endCursor: string | null } } } | null };
 
 export type DataRunEventsSubscriptionVariables = Exact<{
   id: string;
@@ -1664,8 +1664,6 @@ export const DataRunsDocument = new TypedDocumentString(`
 export const PastEventsDocument = new TypedDocumentString(`
     query PastEvents($id: ID!, $first: Int!, $after: String) {
   dataRun(id: $id) {
-    state
-    lastEventCursor
     events(first: $first, after: $after) {
       edges {
         node {

@@ -1,0 +1,125 @@
+// What tests of exports look at below the API: rows, slots, files, and runners of their own.
+import { existsSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import pg from 'pg';
+import { afterAll, onTestFinished } from 'vitest';
+import { openDb } from '../../src/db.ts';
+import type { Runner } from '../../src/exports/runner.ts';
+import { signingKey } from '../../src/exports/signing.ts';
+import { createLog } from '../../src/log.ts';
+import type { Hold } from './holds.ts';
+import { type EventRow, uuidOf } from './states.ts';
+import type { Resource } from './story.ts';
+
+const schema = {
+  fields: [
+    { name: 'id', type: 'integer' },
+    { name: 'label', type: 'string' },
+  ],
+  primaryKey: 'id',
+};
+
+/** `count` rows of an id and a text. */
+export function numbered(name: string, count: number, label = 'row'): Resource {
+  return { name, rows: `id,label\n${Array.from({ length: count }, (_, n) => `${n + 1},${label} ${n + 1}`).join('\n')}\n`, schema };
+}
+
+/** A pool of the test's own, ended after the file. */
+export function poolOn(databaseUrl: string, max = 3): pg.Pool {
+  const pool = new pg.Pool({ connectionString: databaseUrl, max, application_name: 'test' });
+  afterAll(() => pool.end());
+  return pool;
+}
+
+export interface RunnerOptions {
+  readonly slots?: number;
+  readonly leaseMs?: number;
+  readonly takeovers?: number;
+  readonly work?: string;
+}
+
+let runners = 0;
+
+/** A runner with connections of its own, closed after the file. */
+export function runnerOn(databaseUrl: string, { slots = 1, leaseMs = 30_000, takeovers = 5, work = workFolder() }: RunnerOptions = {}): Runner {
+  const db = openDb(databaseUrl, { poolSize: 6, statementTimeoutMs: 0 });
+  afterAll(() => db.close());
+  return {
+    generator: { db, databaseUrl, work, key: signingKey(Buffer.from('a secret that all runners share.')) },
+    dispatch: { slots, leaseMs, takeovers },
+    heartbeatMs: 100,
+    owner: `runner ${++runners}`,
+    log: createLog({ logLevel: 'silent' }),
+  };
+}
+
+export function workFolder(): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'packhorse-work-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export async function exportEvents(pool: pg.Pool, id: string): Promise<EventRow[]> {
+  const { rows } = await pool.query<EventRow>(
+    `SELECT sequence, action, from_state, to_state, dataset, actor, reason, cause FROM lifecycle_event WHERE export_execution_id = $1 ORDER BY sequence`,
+    [uuidOf(id)],
+  );
+  return rows;
+}
+
+/** Its events as words; their numbers have no gap. */
+export async function storyOf(pool: pg.Pool, id: string): Promise<string[]> {
+  const events = await exportEvents(pool, id);
+  const gap = events.find(({ sequence }, index) => sequence !== index + 1);
+  if (gap !== undefined) throw new Error(`event ${gap.sequence} of ${id} follows a gap`);
+  return events.map(({ action, cause }) => (cause === null ? action : `${action} ${cause}`));
+}
+
+export const folderOfExport = (work: string, id: string) => path.join(work, uuidOf(id));
+export const hasFolder = (work: string, id: string) => existsSync(folderOfExport(work, id));
+
+/** Slots that an execution has. */
+export async function takenSlots(pool: pg.Pool): Promise<number> {
+  const { rows } = await pool.query<{ taken: number }>(
+    'SELECT count(*)::int AS taken FROM export_slot WHERE execution_id IS NOT NULL OR lease_owner IS NOT NULL OR lease_until IS NOT NULL',
+  );
+  return rows[0]?.taken ?? 0;
+}
+
+/** Backends that write an export's rows out, or wait to. */
+export async function copying(pool: pg.Pool): Promise<number[]> {
+  const { rows } = await pool.query<{ pid: number }>(
+    `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND query ~ 'pg_visible_in_snapshot' AND pid <> pg_backend_pid()`,
+  );
+  return rows.map(({ pid }) => pid);
+}
+
+/** Keeps whoever exports the dataset from reading its rows. Loads wait as well. */
+export async function holdGenerating(databaseUrl: string, workspaceId: string, dataset: string): Promise<Hold> {
+  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'test hold' });
+  await client.connect();
+  let ended = false;
+  const release = async () => {
+    if (ended) return;
+    ended = true;
+    await client.end();
+  };
+  onTestFinished(release);
+  const { rows } = await client.query<{ name: string }>('SELECT table_name AS name FROM dataset WHERE workspace_id = $1 AND name = $2', [
+    uuidOf(workspaceId),
+    dataset,
+  ]);
+  await client.query(`BEGIN; LOCK TABLE records.${rows[0]?.name} IN ACCESS EXCLUSIVE MODE`);
+  return {
+    async waiting() {
+      const blocked = await client.query<{ pid: number }>(
+        `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'packhorse' AND pg_backend_pid() = ANY (pg_blocking_pids(pid))`,
+      );
+      await client.query('SELECT pg_stat_clear_snapshot()'); // else a transaction sees for ever what it saw first
+      return blocked.rows[0]?.pid ?? null;
+    },
+    release,
+  };
+}
