@@ -7,17 +7,19 @@ import { buffer } from 'node:stream/consumers';
 import pg from 'pg';
 import { packFolder } from '../src/packages/pack.ts';
 import type { PostgresServer } from '../src/postgres/embedded.ts';
-import { freshDatabase, median, packhorse, post, token } from './support.ts';
+import { clientOf } from './client.ts';
+import { freshDatabase, median, packhorse } from './support.ts';
 
 const rows = 1_000_000;
 const rounds = 3;
 
-async function writePackage(folder: string): Promise<void> {
+/** A package of one dataset with a key: a million flights. */
+export async function writePackage(folder: string, name = 'flights', count = rows): Promise<void> {
   mkdirSync(folder, { recursive: true });
   const file = createWriteStream(path.join(folder, 'flights.csv'));
   file.write('flight_id,date,delay,distance,origin,destination\n');
-  for (let id = 1; id <= rows; id += 5_000) {
-    const lines = Array.from({ length: 5_000 }, (_, at) => {
+  for (let id = 1; id <= count; id += 5_000) {
+    const lines = Array.from({ length: Math.min(5_000, count) }, (_, at) => {
       const n = id + at;
       const letters = (seed: number) => String.fromCharCode(65 + (seed % 26), 65 + ((seed >> 3) % 26), 65 + ((seed >> 6) % 26));
       return `${n},2001-${String(1 + (n % 12)).padStart(2, '0')}-${String(1 + (n % 28)).padStart(2, '0')}T10:${String(n % 60).padStart(2, '0')}:00Z,${(n * 7) % 300},${100 + ((n * 13) % 2_500)},${letters(n)},${letters(n * 31)}\n`;
@@ -39,7 +41,7 @@ async function writePackage(folder: string): Promise<void> {
     primaryKey: ['flight_id'],
   };
   const descriptor = createWriteStream(path.join(folder, 'datapackage.json'));
-  descriptor.end(JSON.stringify({ name: 'bench-flights', resources: [{ name: 'flights', path: 'flights.csv', schema }] }));
+  descriptor.end(JSON.stringify({ name: `bench-${name}`, resources: [{ name, path: 'flights.csv', schema }] }));
   await once(descriptor, 'finish');
 }
 
@@ -63,38 +65,10 @@ export async function benchLoad(postgres: PostgresServer, home: string): Promise
 async function load(postgres: PostgresServer, home: string, archive: Buffer): Promise<number> {
   const url = await freshDatabase(postgres, 'bench_load');
   const server = await packhorse(url, home);
-  const authorization = await token();
-  const ask = async (query: string, variables: object) =>
-    JSON.parse(await post(`${server.url}/graphql`, JSON.stringify({ query, variables }), authorization));
   try {
-    const made = await ask('mutation ($i: CreateWorkspaceInput!) { createWorkspace(input: $i) { ... on Workspace { id } } }', {
-      i: { slug: 'bench', name: 'bench' },
-    });
-    const workspaceId = made.data.createWorkspace.id;
-    const { data } = await ask(
-      'mutation ($i: StagePackageInput!) { stagePackage(input: $i) { ... on StagedPackage { packageId uploadUrl } } }',
-      { i: { workspaceId } },
-    );
-    const uploaded = await fetch(data.stagePackage.uploadUrl, { method: 'PUT', body: new Uint8Array(archive) });
-    if (!uploaded.ok) throw new Error(await uploaded.text());
-    const registered = await ask(
-      'mutation ($i: RegisterDataRunInput!) { registerDataRun(input: $i) { __typename ... on DataRun { id } ... on Error { message } } }',
-      {
-        i: { workspaceId, packageId: data.stagePackage.packageId },
-      },
-    );
-    const dataRunId = registered.data.registerDataRun.id;
-    const began = performance.now();
-    await ask('mutation ($i: StartDataRunInput!) { startDataRun(input: $i) { __typename } }', { i: { dataRunId } });
-    for (;;) {
-      const answer = await ask('query ($id: ID!) { dataRun(id: $id) { state failure { summary } steps { rows { loaded } } } }', {
-        id: dataRunId,
-      });
-      const run = answer.data.dataRun;
-      if (run.state === 'SUCCEEDED' && run.steps[0].rows.loaded === String(rows)) return (performance.now() - began) / 1_000;
-      if (run.state !== 'RUNNING') throw new Error(JSON.stringify(run));
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    const client = await clientOf(server.url);
+    const workspaceId = await client.workspace('bench');
+    return await client.load(workspaceId, archive);
   } finally {
     await server.stop();
   }

@@ -1,15 +1,16 @@
-// Four ratios, each side measured in the same run on the same Postgres: `npm run bench [-- transition|list|load|download]`.
+// Ratios, each side measured in the same run on the same Postgres: `npm run bench [-- transition|list|load|export|download]`.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { startPostgres } from '../src/postgres/embedded.ts';
 import { benchDownload } from './download.ts';
+import { benchExport } from './export.ts';
 import { benchList } from './list.ts';
 import { benchLoad } from './load.ts';
 import { benchTransition } from './transition.ts';
 
 const wanted = process.argv.slice(2);
-const benches = { transition: benchTransition, list: benchList, load: benchLoad, download: benchDownload };
+const benches = { transition: benchTransition, list: benchList, load: benchLoad, export: benchExport, download: benchDownload };
 
 const home = mkdtempSync(path.join(tmpdir(), 'packhorse-bench-'));
 // Durable, as in production: fsync stays on.

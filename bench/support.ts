@@ -46,6 +46,7 @@ export async function seedRuns(url: string, runs: number, steps: number): Promis
 
 export interface ServerProcess {
   readonly url: string;
+  readonly pid: number;
   stop(): Promise<void>;
 }
 
@@ -63,6 +64,7 @@ export async function serverProcess(args: readonly string[], env: Record<string,
     child.stdout.resume();
     return {
       url,
+      pid: child.pid ?? 0,
       async stop() {
         const exited = once(child, 'exit');
         child.kill('SIGTERM');
@@ -73,7 +75,7 @@ export async function serverProcess(args: readonly string[], env: Record<string,
   throw new Error(`the server ended before it listened: ${text}`);
 }
 
-export function packhorse(databaseUrl: string, home: string): Promise<ServerProcess> {
+export function packhorse(databaseUrl: string, home: string, env: Record<string, string> = {}): Promise<ServerProcess> {
   return serverProcess(['bin/packhorse.mjs', 'serve'], {
     DATABASE_URL: databaseUrl,
     PACKHORSE_HOME: home,
@@ -82,6 +84,7 @@ export function packhorse(databaseUrl: string, home: string): Promise<ServerProc
     PACKHORSE_ROLE: 'all',
     PACKHORSE_LOG_LEVEL: 'error',
     PACKHORSE_POOL_SIZE: '10',
+    ...env,
   });
 }
 
@@ -89,7 +92,7 @@ export function token(): Promise<string> {
   const settings = { secret: new TextEncoder().encode(secret), audience: 'packhorse', issuer: 'packhorse' };
   return issueToken(settings, {
     subject: 'bench',
-    permissions: ['workspace:read', 'workspace:admin', 'data-run', 'target:*'],
+    permissions: ['workspace:read', 'workspace:admin', 'data-run', 'target:*', 'data-export:execute'],
     workspaces: ['*'],
     expiresInSeconds: 86_400,
   });

@@ -53,7 +53,7 @@ const rules: readonly Rule[] = [
   },
   { files: ['*/lifecycle'], never: ['*/operations*', '*/tasks'], because: 'a lifecycle is a table that operations read' },
   {
-    files: ['lifecycle/**', 'events/**', 'tasks/**', 'storage/**', 'postgres/**', 'db'],
+    files: ['lifecycle/**', 'events/**', 'tasks/**', 'storage/**', 'outbound/**', 'postgres/**', 'db', 'shown'],
     except: ['*/schema', '*/schema-*'],
     never: [...features, ...graphql],
     because: 'shared mechanism knows no feature',

@@ -1,22 +1,13 @@
 // The environment, parsed once. Nobody else reads it.
-import { accessSync, constants, mkdirSync, readFileSync } from 'node:fs';
+import { accessSync, constants, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
+import { type RemoteTarget, readTargets } from './config-targets.ts';
+import { codeOf, longestTimer, oneOf, webUrl, whole } from './config-values.ts';
 
 /** A setting that cannot be used. The message is one line for whoever started the process, and holds no secret. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
-}
-
-export interface RemoteTarget {
-  readonly name: string;
-  /** Without a slash at its end. */
-  readonly baseUrl: string;
-  readonly idempotency: 'key' | 'lookup' | 'none';
-  readonly audience?: string | undefined;
-  readonly maxConcurrent: number;
-  readonly timeoutMs: number;
-  readonly stepDeadlineMs?: number | undefined;
 }
 
 export interface Limits {
@@ -88,34 +79,6 @@ export interface Config {
 }
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
-const largest = Number.MAX_SAFE_INTEGER;
-const longestTimer = 2_147_483_647; // a longer setTimeout fires at once
-
-/** Every schema's message says what is expected; `readConfig` adds the name and what was found. */
-function whole(fallback: number, min = 1, max = largest) {
-  const message = max === largest ? `a whole number from ${min} up` : `a whole number from ${min} to ${max}`;
-  return z
-    .string()
-    .regex(/^\d{1,15}$/, message)
-    .transform(Number)
-    .refine((value) => value >= min && value <= max, message)
-    .default(fallback);
-}
-
-function oneOf<const T extends readonly [string, ...string[]]>(values: T, fallback: T[number]) {
-  return z.enum(values, `one of ${values.join(', ')}`).default(fallback);
-}
-
-function webUrl(message: string) {
-  return z
-    .string()
-    .refine((value) => {
-      const url = URL.canParse(value) ? new URL(value) : null;
-      return url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '' && url.username === '';
-    }, message)
-    .transform((value) => value.replace(/\/+$/, ''));
-}
-
 const databaseUrl = z
   .string()
   .refine((value) => /^postgres(ql)?:\/\//.test(value) && URL.canParse(value), 'a URL that begins with postgres:// or postgresql://');
@@ -133,7 +96,8 @@ const hostList = z
   .string()
   .transform((value) => value.split(',').map((host) => host.trim().toLowerCase()))
   .refine(
-    (hosts) => hosts.every((host) => /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(:\d{1,5})?$/.test(host)),
+    (hosts) =>
+      hosts.every((host) => /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(:\d{1,5})?$/.test(host) && URL.canParse(`https://${host}`)),
     'host names or addresses, with or without a port, separated by commas',
   )
   .default([]);
@@ -226,7 +190,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     role: value.PACKHORSE_ROLE,
     storage: placeOf(value, home),
     jwt: { secret: value.PACKHORSE_JWT_SECRET ?? null, audience: value.PACKHORSE_JWT_AUDIENCE, issuer: value.PACKHORSE_JWT_ISSUER },
-    targets: value.PACKHORSE_TARGETS === undefined ? [] : readTargets(path.resolve(value.PACKHORSE_TARGETS)),
+    targets: targetsOf(value.PACKHORSE_TARGETS),
     fetchHosts: value.PACKHORSE_FETCH_HOSTS,
     exportSlots: value.PACKHORSE_EXPORT_SLOTS,
     workDir: path.resolve(value.PACKHORSE_WORK_DIR ?? path.join(home, 'work')),
@@ -257,6 +221,14 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   };
 }
 
+function targetsOf(file: string | undefined): RemoteTarget[] {
+  try {
+    return file === undefined ? [] : readTargets(path.resolve(file));
+  } catch (error) {
+    throw new ConfigError(`PACKHORSE_TARGETS: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
+}
+
 function placeOf(value: z.output<typeof settings>, home: string): Config['storage'] {
   const [, bucket, prefix = ''] = inBucket.exec(value.PACKHORSE_STORAGE) ?? [];
   if (bucket === undefined) return { kind: 'folder', root: inFolder.exec(value.PACKHORSE_STORAGE)?.[1] ?? path.join(home, 'storage') };
@@ -283,45 +255,7 @@ export function ensureHome(home: string): void {
   }
 }
 
-const targetList = z.array(
-  z.strictObject({
-    name: z.string().regex(/^(?!store$)[a-z][a-z0-9-]*$/, 'small letters, digits and hyphens, and not "store"'),
-    baseUrl: webUrl('a URL that begins with http:// or https://, without a query'),
-    idempotency: z.enum(['key', 'lookup', 'none'], 'one of key, lookup, none'),
-    audience: z.string().min(1).optional(),
-    maxConcurrent: z.int().min(1).max(1_000).default(4),
-    timeoutMs: z.int().min(1).max(longestTimer).default(10_000),
-    stepDeadlineMs: z.int().min(1).max(longestTimer).optional(),
-  }),
-);
-
-function readTargets(file: string): RemoteTarget[] {
-  const refuse = (message: string, cause?: unknown) => new ConfigError(`PACKHORSE_TARGETS: ${file}: ${message}`, { cause });
-  let stated: unknown;
-  try {
-    stated = JSON.parse(readFileSync(file, 'utf8'));
-  } catch (error) {
-    throw refuse(
-      error instanceof SyntaxError ? 'expected JSON, found something else' : `expected a file that can be read (${codeOf(error)})`,
-      error,
-    );
-  }
-  const parsed = targetList.safeParse(stated);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw refuse(`${(issue?.path ?? []).map(String).join('.') || 'the whole'}: expected ${issue?.message ?? 'another value'}`);
-  }
-  const names = parsed.data.map(({ name }) => name);
-  const twice = names.find((name, at) => names.indexOf(name) !== at);
-  if (twice !== undefined) throw refuse(`expected each name once, found "${twice}" again`);
-  return parsed.data;
-}
-
 function unusable(name: string, expected: string, found: string): ConfigError {
   const shown = secrets.has(name) ? `one of ${Buffer.byteLength(found)} bytes, not shown` : JSON.stringify(found.slice(0, 100));
   return new ConfigError(`${name}: expected ${expected}, found ${shown}`);
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : String(error);
 }

@@ -38,7 +38,8 @@ export function addExport(program: Command, surroundings: Surroundings): void {
       }
       for (const line of json ? [] : waitingLines(requested)) note(line);
       const stop = new AbortController();
-      void stopRequested().then(() => stop.abort());
+      const abort = () => stop.abort();
+      stopRequested().then(abort, abort);
       try {
         const ended = await followExport(connection, requested.id, { surroundings, json, signal: stop.signal });
         if (ended === null) {

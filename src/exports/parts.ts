@@ -2,13 +2,14 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Db } from '../db.ts';
-import type { ExportExecution } from '../generated/prisma/client.ts';
+import type { ExportExecution, ExportFormat } from '../generated/prisma/client.ts';
 import type { DatasetAsOf } from '../records/as-of.ts';
 import { primaryKeyOf } from '../records/table.ts';
 import { csv } from './formats/csv.ts';
+import type { CopyFormat } from './formats/format.ts';
 import { ndjson } from './formats/ndjson.ts';
 import { writeParquetPart } from './formats/parquet-part.ts';
-import { keptPart, type PartPlace, type PartRecord, writeCopiedPart } from './part.ts';
+import { keptPart, type PartPlace, type PartRecord, type PartRequest, writeCopiedPart } from './part.ts';
 import { type DatasetProgress, type PlannedDataset, settingsOf } from './plan.ts';
 import { requiredFields } from './table-schema.ts';
 
@@ -20,6 +21,16 @@ export interface PartSource {
 }
 
 const datasetsAtOnce = 2;
+
+type Writer = (source: PartSource, request: PartRequest) => Promise<PartRecord>;
+
+const copied =
+  (format: CopyFormat): Writer =>
+  ({ db }, request) =>
+    writeCopiedPart(db.pool, format, request);
+
+/** The formats. A new one has its line here. */
+const writers: Readonly<Record<ExportFormat, Writer>> = { CSV: copied(csv), NDJSON: copied(ndjson), PARQUET: writeParquetPart };
 
 export interface Writing {
   readonly folder: string;
@@ -83,7 +94,7 @@ async function writePart(
     return kept;
   }
   const asOf: DatasetAsOf = { table: dataset.table, columns: dataset.columns, primaryKey: primaryKeyOf(dataset.schema) };
-  const request = {
+  const request: PartRequest = {
     name: dataset.name,
     dataset: asOf,
     snapshot: execution.cutoffSnapshot,
@@ -93,11 +104,7 @@ async function writePart(
     working: (backend: number | null) => tally.working(index, backend),
     progress: (bytes: number, rows?: number) => tally.written(index, bytes, rows),
   };
-  const { format } = settingsOf(execution);
-  const part =
-    format === 'PARQUET'
-      ? await writeParquetPart(source, request)
-      : await writeCopiedPart(source.db.pool, format === 'CSV' ? csv : ndjson, request);
+  const part = await writers[settingsOf(execution).format](source, request);
   tally.done(index, part);
   return part;
 }

@@ -28,7 +28,7 @@ const attemptType = builder.prismaObject('ExportDeliveryAttempt', {
   }),
 });
 
-export const deliveryType = builder.prismaNode('ExportDelivery', {
+builder.prismaNode('ExportDelivery', {
   id: { field: 'id', description: 'The global id.' },
   nullable: true, // or an id that is not found is an error
   findUnique: (id, context) => ({ id, package: { execution: { workspace: visibleWorkspaces(viewerOf(context)) } } }),

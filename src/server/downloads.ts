@@ -10,8 +10,8 @@ import type { ExportPackage } from '../generated/prisma/client.ts';
 import type { Log } from '../log.ts';
 import { type Storage, StorageError } from '../storage/storage.ts';
 
-/** Without a byte taken: who holds an answer open and does not read it holds an open file too. */
-const longestIdleMs = 60_000;
+/** Who does not read an answer holds a file open. Long, because a slow client's buffers empty by the megabyte, and so it seems idle between. */
+const longestIdleMs = 300_000;
 
 export function isDownload(path: string): boolean {
   return path.startsWith('/exports/');

@@ -1,13 +1,14 @@
-// A door before a server's downloads that a test can put in disorder, as networks and proxies are: it passes requests on to the server.
-import { createServer } from 'node:http';
+// A door before a server that passes on all it is asked; downloads a test can put in disorder, as networks and proxies do.
+import { request as ask, createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Server } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import { afterAll } from 'vitest';
 
 export interface DownloadDoor {
-  /** What links should begin with. */
   readonly url: string;
-  /** Where requests go. */
-  toward(url: string): void;
-  /** From here each answer is cut off after so many bytes, as often as stated. */
+  /** Where the server must listen that requests go to. */
+  readonly freePort: number;
+  /** From here each download is cut off after so many bytes, as often as stated. */
   cut(afterBytes: number, times: number): void;
   /** From here it does as is said until it is told otherwise; null: everything passes as it is. */
   disorder(kind: 'forgets ranges' | 'alters a byte' | null): void;
@@ -16,37 +17,45 @@ export interface DownloadDoor {
 }
 
 export async function downloadDoor(): Promise<DownloadDoor> {
-  let target = '';
+  const probe = createServer();
+  const freePort = await listen(probe);
+  await new Promise((resolve) => probe.close(resolve));
   let cuts = { afterBytes: 0, times: 0 };
   let disorder: 'forgets ranges' | 'alters a byte' | null = null;
   let ranges: (string | null)[] = [];
-  const server = createServer(async (request, response) => {
-    const { range, 'if-range': ifRange } = request.headers;
-    ranges.push(range ?? null);
-    const headers =
-      disorder === 'forgets ranges' || range === undefined
-        ? {}
-        : { range, ...(ifRange === undefined ? {} : { 'if-range': String(ifRange) }) };
-    const answer = await fetch(`${target}${request.url}`, { headers });
-    const bytes = Buffer.from(await answer.arrayBuffer());
+
+  const server = createServer((request, response) => {
+    const { method, url: path, headers: given } = request;
+    const isDownload = path?.startsWith('/exports/') === true;
+    const { range, ...others } = given;
+    if (isDownload) ranges.push(range ?? null);
+    const headers = isDownload && disorder === 'forgets ranges' ? others : given;
+    const further = ask({ port: freePort, host: '127.0.0.1', method, path, headers }, (answer) => {
+      if (isDownload) return void download(answer, response);
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    further.on('error', () => response.destroy());
+    request.pipe(further);
+  });
+
+  async function download(answer: IncomingMessage, response: ServerResponse): Promise<void> {
+    const bytes = await buffer(answer);
     if (disorder === 'alters a byte') bytes[bytes.length - 1]! ^= 1;
-    response.writeHead(answer.status, { 'content-type': 'application/zip', 'content-length': bytes.length });
+    response.writeHead(answer.statusCode ?? 502, answer.headers);
     if (cuts.times-- <= 0) return void response.end(bytes);
     response.flushHeaders();
     response.write(bytes.subarray(0, cuts.afterBytes), () => response.destroy());
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  }
+
+  const port = await listen(server);
   afterAll(async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   });
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the door has no port');
   return {
-    url: `http://127.0.0.1:${address.port}`,
-    toward: (url) => {
-      target = url;
-    },
+    url: `http://127.0.0.1:${port}`,
+    freePort,
     cut: (afterBytes, times) => {
       cuts = { afterBytes, times };
     },
@@ -59,4 +68,9 @@ export async function downloadDoor(): Promise<DownloadDoor> {
       return seen;
     },
   };
+}
+
+async function listen(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
 }

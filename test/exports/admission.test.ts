@@ -1,5 +1,5 @@
 // Admission: one of many, what there is to export, and the moment that is exported.
-import { afterAll, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { launch, startApp } from '../support/app.ts';
 import { freshDatabase } from '../support/database.ts';
 import { exportEvents, numbered, poolOn, storyOf } from '../support/exports.ts';
@@ -39,7 +39,8 @@ const times = (count: number) => Array.from({ length: count }, (_, index) => ind
 const rounds = Number(process.env['ADMISSION_ROUNDS'] ?? 20);
 
 const admitted = async () =>
-  (await pool.query<{ n: number }>('SELECT count(*)::int AS n FROM export_execution WHERE workspace_id = $1', [uuidOf(workspaceId)])).rows[0]?.n;
+  (await pool.query<{ n: number }>('SELECT count(*)::int AS n FROM export_execution WHERE workspace_id = $1', [uuidOf(workspaceId)]))
+    .rows[0]?.n;
 
 it(`admits one of 32 requests to two servers, and names it to the others, in ${rounds} rounds`, async () => {
   const before = (await admitted()) ?? 0;
@@ -82,7 +83,9 @@ it('queues nothing where there is nothing to export', async () => {
   expect(await mutateExport(one, 'requestWorkspaceExport', { workspaceId: empty, idempotencyKey: 'k' })).toMatchObject(refusal);
   await mutateExport(one, 'updateExportSettings', { workspaceId, datasets: ['others'] });
   expect(await mutateExport(one, 'requestWorkspaceExport', { workspaceId })).toMatchObject(refusal);
-  const { rows } = await pool.query(`SELECT id FROM export_execution WHERE state IN ('QUEUED', 'RUNNING') OR workspace_id = $1`, [uuidOf(empty)]);
+  const { rows } = await pool.query(`SELECT id FROM export_execution WHERE state IN ('QUEUED', 'RUNNING') OR workspace_id = $1`, [
+    uuidOf(empty),
+  ]);
   expect(rows).toEqual([]);
   await mutateExport(one, 'updateExportSettings', { workspaceId, datasets: null });
   expect((await pool.query(`SELECT FROM idempotency_key WHERE key = 'k'`)).rowCount).toBe(0); // only successes are kept
@@ -100,7 +103,9 @@ it('gives 20 requests with one key one answer, which shows the export as it is n
   const cancel = { exportExecutionId: id, reason: 'no need', idempotencyKey: 'c' };
   const cancels = await Promise.all(times(5).map(() => mutateExport(two, 'cancelExportExecution', cancel)));
   expect(cancels.map(({ state }) => state)).toEqual(times(5).map(() => 'CANCELLED'));
-  expect(await mutateExport(two, 'cancelExportExecution', { ...cancel, reason: 'another' })).toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' });
+  expect(await mutateExport(two, 'cancelExportExecution', { ...cancel, reason: 'another' })).toMatchObject({
+    code: 'IDEMPOTENCY_KEY_REUSED',
+  });
   expect(await mutateExport(two, 'requestWorkspaceExport', input)).toMatchObject({ id, state: 'CANCELLED' });
   expect((await exportEvents(pool, id)).map(({ action, actor, reason }) => [action, actor, reason])).toEqual([
     ['REQUEST', 'ann', null],
@@ -122,7 +127,8 @@ it('takes the instant from the database, whatever zone it and the process are in
   const name = new URL(databaseUrl).pathname.slice(1);
   await pool.query(`ALTER DATABASE ${name} SET timezone = 'America/St_Johns'`);
   const now = async () =>
-    (await pool.query<{ now: string }>(`SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS now`)).rows[0]!.now;
+    (await pool.query<{ now: string }>(`SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS now`))
+      .rows[0]!.now;
   const node = nodes.start({ TZ: 'Asia/Kathmandu', PACKHORSE_ROLE: 'api' });
   await node.ready;
   const seen: string[] = [];
@@ -162,8 +168,4 @@ it('exports what was committed when it was admitted: not what was only written, 
     expect(after.manifestDigest).not.toBe(early.manifestDigest);
     expect((await readExport(app, before)).manifestDigest).toBe(early.manifestDigest);
   });
-});
-
-afterAll(async () => {
-  await pool.query('DROP TRIGGER IF EXISTS hold_settling ON dataset');
 });

@@ -1,11 +1,10 @@
 // What tests of exports look at below the API: rows, slots, files, and runners of their own.
-import { existsSync } from 'node:fs';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
 import { afterAll, onTestFinished } from 'vitest';
-import { openDb } from '../../src/db.ts';
+import { type Db, openDb } from '../../src/db.ts';
 import type { Runner } from '../../src/exports/runner.ts';
 import { signingKey } from '../../src/exports/signing.ts';
 import { createLog } from '../../src/log.ts';
@@ -20,6 +19,12 @@ const schema = {
   ],
   primaryKey: 'id',
 };
+
+/** `count` rows of two whole numbers: there is nothing to look for in them before they are copied. */
+export function measured(name: string, count: number): Resource {
+  const fields = ['id', 'value'].map((field) => ({ name: field, type: 'integer' }));
+  return { name, rows: `id,value\n${Array.from({ length: count }, (_, n) => `${n + 1},${n * 7}`).join('\n')}\n`, schema: { fields, primaryKey: 'id' } };
+}
 
 /** `count` rows of an id and a text. */
 export function numbered(name: string, count: number, label = 'row'): Resource {
@@ -40,22 +45,27 @@ export interface RunnerOptions {
   readonly work?: string;
 }
 
-let runners = 0;
-
-/** A runner with connections of its own, closed after the file. */
-export function runnerOn(databaseUrl: string, { slots = 1, leaseMs = 30_000, takeovers = 5, work = workFolder() }: RunnerOptions = {}): Runner {
-  const db = openDb(databaseUrl, { poolSize: 6, statementTimeoutMs: 0 });
-  afterAll(() => db.close());
-  return {
-    generator: { db, databaseUrl, work, key: signingKey(Buffer.from('a secret that all runners share.')) },
-    dispatch: { slots, leaseMs, takeovers },
-    heartbeatMs: 100,
-    owner: `runner ${++runners}`,
-    log: createLog({ logLevel: 'silent' }),
+/** Makes runners with connections of their own, for the calling file, which closes them. */
+export function runnersOn(databaseUrl: string): (options?: RunnerOptions) => Runner {
+  const opened: Db[] = [];
+  const work = workFolder();
+  afterAll(async () => {
+    for (const db of opened) await db.close();
+  });
+  return ({ slots = 1, leaseMs = 30_000, takeovers = 5, work: own = work }: RunnerOptions = {}) => {
+    const db = openDb(databaseUrl, { poolSize: 6, statementTimeoutMs: 0 });
+    opened.push(db);
+    return {
+      generator: { db, databaseUrl, work: own, key: signingKey(Buffer.from('a secret that all runners share.')) },
+      dispatch: { slots, leaseMs, takeovers },
+      heartbeatMs: 100,
+      owner: `runner ${opened.length}`,
+      log: createLog({ logLevel: 'silent' }),
+    };
   };
 }
 
-export function workFolder(): string {
+function workFolder(): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'packhorse-work-'));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   return folder;

@@ -83,7 +83,7 @@ export async function holdSettling(databaseUrl: string): Promise<Hold> {
   return {
     waiting: () => waitingFor(client),
     async release() {
-      await client.query(`SELECT pg_advisory_unlock(${settleLock})`);
+      await client.query(`SELECT pg_advisory_unlock(${settleLock}); DROP TRIGGER hold_settling ON dataset`);
       await client.end();
     },
   };
