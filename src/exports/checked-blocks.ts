@@ -92,10 +92,12 @@ async function* inBlocks(stream: AsyncIterable<unknown>, blockBytes: number, byt
       size += part.length;
       from += part.length;
       if (size < wanted) continue;
-      yield parts.length === 1 ? part : Buffer.concat(parts, size);
+      const block = parts.length === 1 ? part : Buffer.concat(parts, size);
+      // Before it is waited for: the pieces of a block are as large as the block.
       left -= size;
       parts = [];
       size = 0;
+      yield block;
     }
   }
 }

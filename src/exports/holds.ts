@@ -3,14 +3,16 @@ import type { Db } from '../db.ts';
 import type { ExportExecution } from '../generated/prisma/client.ts';
 import type { Hold } from '../shown.ts';
 
+type Waiting = Pick<ExportExecution, 'id' | 'state' | 'requestedAt'>;
+
 /** Every unmet condition; empty exactly when the next dispatch would act on it, when it is at work, or when nothing is left to do. */
-export async function whyNotRunning(db: Db, slots: number, execution: ExportExecution): Promise<Hold[]> {
+export async function whyNotRunning(db: Db, slots: number, execution: Waiting): Promise<Hold[]> {
   if (execution.state === 'QUEUED') return queued(db, slots, execution);
   if (execution.state === 'RUNNING') return silent(db, execution);
   return [];
 }
 
-async function queued(db: Db, slots: number, { id, requestedAt }: ExportExecution): Promise<Hold[]> {
+async function queued(db: Db, slots: number, { id, requestedAt }: Waiting): Promise<Hold[]> {
   const [seen] = await db.prisma.$queryRaw<{ position: number; free: number }[]>`
     SELECT (SELECT count(*)::int FROM export_execution q, export_execution own
         WHERE own.id = ${id}::uuid AND own.state = 'QUEUED' AND q.state = 'QUEUED' AND (q.requested_at, q.id) <= (own.requested_at, own.id)) AS position,
@@ -28,7 +30,7 @@ async function queued(db: Db, slots: number, { id, requestedAt }: ExportExecutio
   ];
 }
 
-async function silent(db: Db, { id }: ExportExecution): Promise<Hold[]> {
+async function silent(db: Db, { id }: Waiting): Promise<Hold[]> {
   const [slot] = await db.prisma.$queryRaw<{ since: Date }[]>`
     SELECT lease_until AS since FROM export_slot WHERE execution_id = ${id}::uuid AND lease_until < clock_timestamp()`;
   if (slot === undefined) return [];

@@ -4,7 +4,7 @@ import { lifecycle } from '../lifecycle/lifecycle.ts';
 
 const administrator = 'administrator with data-export:execute';
 
-export const exportLifecycle = lifecycle<ExportExecution>()({
+export const exportLifecycle = lifecycle<Pick<ExportExecution, 'state'>>()({
   name: 'ExportExecution',
   states: {
     QUEUED: { says: 'Admitted: the workspace’s export settings and the cutoff are copied.', initial: true },
@@ -80,7 +80,7 @@ export const exportLifecycle = lifecycle<ExportExecution>()({
 const orchestrator = 'system (orchestrator)';
 
 /** Begun by the orchestrator after `succeeded`, never by the transition. Its events are the execution’s. */
-export const packageLifecycle = lifecycle<ExportPackage>()({
+export const packageLifecycle = lifecycle<Pick<ExportPackage, 'state'>>()({
   name: 'ExportPackage',
   states: {
     PENDING: { says: 'On its way to storage.', initial: true },
@@ -129,7 +129,7 @@ export const packageLifecycle = lifecycle<ExportPackage>()({
   ],
 });
 
-export const deliveryLifecycle = lifecycle<ExportDelivery>()({
+export const deliveryLifecycle = lifecycle<Pick<ExportDelivery, 'state'>>()({
   name: 'ExportDelivery',
   states: {
     PENDING: { says: 'To be sent, or sent again.', initial: true },

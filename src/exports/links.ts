@@ -44,23 +44,23 @@ export class LinkError extends Error {
 
 // The signature is of the text, so that there is one way only to write a link.
 const form =
-  /^(\/exports\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\/([a-z0-9-]+)\.zip\?expires=(\d{1,12})&epoch=(\d{1,10}))&signature=([\w-]+)$/;
+  /^(\/exports\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\/[a-z0-9-]+\.zip\?expires=(\d{1,12})&epoch=(\d{1,10}))&signature=([\w-]+)$/;
 
 /**
  * The package that a link gives, by what follows the server's address in it. NotFoundError where it was never ours: what is told of
  * expiry is told to holders of a real link only.
  */
 export async function followLink(db: Db, { secret }: Links, target: string): Promise<ExportPackage> {
-  const [, unsigned = '', id = '', slug, expires, epoch, signature = ''] = form.exec(target) ?? [];
+  const [, unsigned = '', id = '', expires, epoch, signature = ''] = form.exec(target) ?? [];
   if (unsigned === '') throw new NotFoundError('download');
   const found = await db.prisma.exportPackage.findUnique({
     where: { id },
-    include: { execution: { select: { workspaceId: true, workspace: { select: { slug: true } } } } },
+    include: { execution: { select: { workspaceId: true } } },
   });
   if (found === null) throw new NotFoundError('download');
   const { execution, ...held } = found;
   const isOurs = isEqual(sign(secret, execution.workspaceId, unsigned), signature);
-  if (!isOurs || held.workspaceId !== execution.workspaceId || slug !== execution.workspace.slug) throw new NotFoundError('download');
+  if (!isOurs || held.workspaceId !== execution.workspaceId) throw new NotFoundError('download');
   if (Number(epoch) !== held.linkEpoch) throw new LinkError('LINK_REVOKED', 'This link was revoked. Ask for a new one.');
   // The row may say so a while before the sweep does.
   if (held.state !== 'PUBLISHED' || held.expiresAt === null || held.expiresAt.getTime() <= Date.now())

@@ -134,6 +134,6 @@ export async function cancelExportExecution(db: Db, caller: Caller, id: string, 
 }
 
 /** What this viewer could ask for now. */
-export function allowedActionsOf(execution: ExportExecution, viewer: Viewer): (keyof typeof exportLifecycle.commands)[] {
+export function allowedActionsOf(execution: Pick<ExportExecution, 'state'>, viewer: Viewer): (keyof typeof exportLifecycle.commands)[] {
   return can(viewer, 'data-export:execute') ? allowedCommands(exportLifecycle, execution) : [];
 }

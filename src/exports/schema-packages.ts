@@ -63,6 +63,8 @@ builder.prismaNode('ExportDelivery', {
 });
 
 export const packageType = builder.prismaNode('ExportPackage', {
+  // The digests of its blocks are for whoever serves it.
+  select: { id: true },
   id: { field: 'id', description: 'The global id.' },
   nullable: true, // or an id that is not found is an error
   findUnique: (id, context) => ({ id, execution: { workspace: visibleWorkspaces(viewerOf(context)) } }),
@@ -77,6 +79,7 @@ export const packageType = builder.prismaNode('ExportPackage', {
       type: failureType,
       nullable: true,
       description: 'Why it could not be stored.',
+      select: { failure: true },
       resolve: ({ failure }) => storedFailure(failure),
     }),
     deliveries: t.relation('deliveries', {

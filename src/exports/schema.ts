@@ -56,6 +56,8 @@ export function executionProgress(datasets: readonly DatasetProgressRow[]): Prog
 }
 
 export const executionType = builder.prismaNode('ExportExecution', {
+  // Only what is asked for is read: the plan and the settings are documents that a list has no need of.
+  select: { id: true, workspaceId: true },
   id: { field: 'id', description: 'The global id.' },
   nullable: true, // or an id that is not found is an error
   findUnique: (id, context) => ({ id, workspace: visibleWorkspaces(viewerOf(context)) }),
@@ -66,6 +68,7 @@ export const executionType = builder.prismaNode('ExportExecution', {
     settings: t.field({
       type: exportSettings,
       description: 'The workspace’s export settings as they were when it was admitted.',
+      select: { settings: true },
       resolve: (execution) => {
         const { destinations, ...settings } = settingsOf(execution);
         return { ...settings, destinations: destinations.map(({ name, url }) => ({ name, url, workspaceId: null })) };
@@ -79,9 +82,15 @@ export const executionType = builder.prismaNode('ExportExecution', {
     progress: t.field({
       type: progressType,
       description: 'How many rows are written, of all datasets together.',
+      select: { plan: true, progress: true },
       resolve: (execution) => executionProgress(datasetProgress(execution)),
     }),
-    counts: t.field({ type: [datasetCount], description: 'Rows and bytes of each dataset, once it succeeded.', resolve: countsOf }),
+    counts: t.field({
+      type: [datasetCount],
+      description: 'Rows and bytes of each dataset, once it succeeded.',
+      select: { counts: true },
+      resolve: countsOf,
+    }),
     manifestDigest: t.exposeString('manifestDigest', {
       nullable: true,
       description: 'The SHA-256 of datapackage.json in the form of RFC 8785: equal for equal data.',
@@ -90,6 +99,7 @@ export const executionType = builder.prismaNode('ExportExecution', {
       type: failureType,
       nullable: true,
       description: 'Why it failed.',
+      select: { failure: true },
       resolve: ({ failure }) => storedFailure(failure),
     }),
     exportPackage: t.field({
@@ -102,11 +112,13 @@ export const executionType = builder.prismaNode('ExportExecution', {
     allowedActions: t.field({
       type: [executionAction],
       description: 'What you could ask for now.',
+      select: { state: true },
       resolve: (execution, _args, context) => allowedActionsOf(execution, viewerOf(context)),
     }),
     whyNotRunning: t.field({
       type: [holdType],
       description: 'Every unmet condition; empty exactly when it would be dispatched next, is at work, or has ended.',
+      select: { state: true, requestedAt: true },
       resolve: (execution, _args, context) => whyNotRunning(context.db, context.exports.slots, execution),
     }),
     requestedBy: t.exposeString('requestedBy', { description: 'Who requested it.' }),
@@ -115,6 +127,7 @@ export const executionType = builder.prismaNode('ExportExecution', {
     settledAt: t.expose('settledAt', { type: 'DateTime', nullable: true, description: 'When it ended.' }),
     lastEventCursor: t.string({
       description: 'The place of its newest event, in the same row as the data beside it. Follow the log from here to miss nothing.',
+      select: { lastPosition: true },
       resolve: ({ workspaceId, lastPosition }) => encodeCursor(workspaceId, lastPosition),
     }),
     events: t.field({

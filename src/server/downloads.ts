@@ -1,6 +1,6 @@
 // GET on a download link: the archive, whole or a range of it. No byte is sent of a block that is not what was published: the answer
 // breaks off instead, short of the length that it stated.
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { NotFoundError } from '../errors.ts';
 import { AlteredError, archiveOf, checkedBlocks, type PublishedArchive } from '../exports/checked-blocks.ts';
@@ -66,16 +66,19 @@ async function send(storage: Storage, held: ExportPackage, url: URL, request: In
   response.once('close', () => gone.abort());
   if (response.destroyed) return;
   const parts = cut(checkedBlocks(storage, archive, { start, end }, gone.signal), start % archive.blockBytes, end - start + 1);
-  const first = await parts.next(); // before anything is said, so that a fault can be
-  response.writeHead(range === null ? 200 : 206, {
+  await begin(parts, response, range === null ? 200 : 206, {
     ...headers,
     'content-length': end - start + 1,
     ...(range === null ? {} : { 'content-range': `bytes ${start}-${end}/${archive.bytes}` }),
   });
-  await pipeline(async function* () {
-    if (!first.done) yield first.value;
-    yield* parts;
-  }, response);
+  await pipeline(parts, response);
+}
+
+/** Says nothing before the first part is there, so that a fault can be said instead. A function of its own, or the part is held to the end. */
+async function begin(parts: AsyncGenerator<Buffer>, response: ServerResponse, status: number, headers: OutgoingHttpHeaders): Promise<void> {
+  const first = await parts.next();
+  response.writeHead(status, headers);
+  if (!first.done) response.write(first.value);
 }
 
 /** Without what comes before, and not more than so many bytes. */

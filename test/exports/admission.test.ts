@@ -2,6 +2,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import { launch, startApp } from '../support/app.ts';
 import { freshDatabase } from '../support/database.ts';
+import { admissionRounds } from '../support/export-races.ts';
 import { exportEvents, numbered, poolOn, storyOf } from '../support/exports.ts';
 import { holdSettling } from '../support/holds.ts';
 import { nodesOn } from '../support/nodes.ts';
@@ -17,7 +18,7 @@ const [one, two] = await Promise.all([0, 1].map(() => startApp({ worker: false, 
 if (one === undefined || two === undefined) throw new Error('both were started');
 
 async function withWorker<T>(work: (app: typeof one & object) => Promise<T>): Promise<T> {
-  const app = await launch({ ...{ PACKHORSE_HOME: one!.config.home, DATABASE_URL: databaseUrl } });
+  const app = await launch({ PACKHORSE_HOME: one!.config.home, DATABASE_URL: databaseUrl });
   try {
     return await work(app);
   } finally {
@@ -36,28 +37,8 @@ beforeEach(async () => {
 });
 
 const times = (count: number) => Array.from({ length: count }, (_, index) => index);
-const rounds = Number(process.env['ADMISSION_ROUNDS'] ?? 20);
-
-const admitted = async () =>
-  (await pool.query<{ n: number }>('SELECT count(*)::int AS n FROM export_execution WHERE workspace_id = $1', [uuidOf(workspaceId)]))
-    .rows[0]?.n;
-
-it(`admits one of 32 requests to two servers, and names it to the others, in ${rounds} rounds`, async () => {
-  const before = (await admitted()) ?? 0;
-  for (const round of times(rounds)) {
-    const answers = await Promise.all(
-      times(32).map((n) => mutateExport(n % 2 === 0 ? one : two, 'requestWorkspaceExport', { workspaceId })),
-    );
-    const made = answers.filter(({ __typename }) => __typename === 'ExportExecution');
-    expect(made, JSON.stringify(answers.slice(0, 3))).toHaveLength(1);
-    for (const answer of answers) {
-      if (answer !== made[0])
-        expect(answer).toMatchObject({ __typename: 'ConflictError', code: 'ACTIVE_EXPORT_EXISTS', conflictingId: made[0].id });
-    }
-    expect(await storyOf(pool, made[0].id)).toEqual(['REQUEST']);
-    expect(await admitted()).toBe(before + round + 1);
-    expect((await mutateExport(two, 'cancelExportExecution', { exportExecutionId: made[0].id })).state).toBe('CANCELLED');
-  }
+it('admits one of 32 requests to two servers, and names it to the others, in 20 rounds', async () => {
+  await admissionRounds([one, two], pool, workspaceId, 20);
 }, 120_000);
 
 it('admits at most one where requests race a cancel of the one before', async () => {
@@ -139,7 +120,7 @@ it('takes the instant from the database, whatever zone it and the process are in
     const { data } = await app.graphql(`query ($id: ID!) { exportExecution(id: $id) { cutoff requestedAt } }`, { id });
     const { cutoff, requestedAt } = data.exportExecution;
     expect(cutoff).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
-    expect([before, cutoff, after]).toEqual([before, cutoff, after].sort());
+    expect(before <= cutoff && cutoff <= after, `${before} ${cutoff} ${after}`).toBe(true);
     // Kept in milliseconds, so it may be rounded.
     expect(Date.parse(requestedAt)).toBeGreaterThanOrEqual(Date.parse(before) - 1);
     expect(Date.parse(requestedAt)).toBeLessThanOrEqual(Date.parse(after) + 1);

@@ -165,7 +165,7 @@ describe('a delivery', () => {
     for (const { at, durationMs } of log) expect([Math.abs(Date.parse(at) - Date.now()) < 60_000, durationMs >= 0]).toEqual([true, true]);
     expect(await eventsOf(app, id)).toEqual(['REQUEST', 'DISPATCH', 'SUCCEED', 'PUBLISH', 'DELIVERY_FAIL crm HTTP_503']);
     expect((await executionOf(app, id)).state).toBe('SUCCEEDED');
-    expect(new Set(server.calls.map(({ path, headers }) => `${path} ${headers['webhook-id']}`))).toEqual(
+    expect(new Set(server.calls.map(({ path, headers }) => `${path} ${String(headers['webhook-id'])}`))).toEqual(
       new Set([`/ ${data.node.webhookId}`]),
     );
     expect(server.calls).toHaveLength(10);

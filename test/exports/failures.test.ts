@@ -6,7 +6,7 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { launch, startApp, type TestApp } from '../support/app.ts';
 import { freshDatabase } from '../support/database.ts';
-import { copying, holdGenerating, numbered, poolOn, storyOf, takenSlots } from '../support/exports.ts';
+import { copying, holdGenerating, noisy, numbered, poolOn, storyOf, takenSlots } from '../support/exports.ts';
 import { nodesOn } from '../support/nodes.ts';
 import { createWorkspace } from '../support/story.ts';
 import { loaded, mutateExport, published, reachExport, readExport, request } from './story.ts';
@@ -25,7 +25,8 @@ afterAll(() => {
   }
 });
 
-const mount = (folder: string, options: string) => execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder], { stdio: 'ignore' });
+const mount = (folder: string, options: string) =>
+  execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder], { stdio: 'ignore' });
 
 /** A file system of its own; null where this machine does not let us mount one. */
 function smallDisk(size: string): string | null {
@@ -59,7 +60,7 @@ beforeEach(async () => {
   const app = await worker();
   [small, large] = [await createWorkspace(app, 'small'), await createWorkspace(app, 'large')];
   await loaded(app, small, [numbered('alpha', 30)]);
-  await loaded(app, large, [numbered('alpha', 30), numbered('beta', 300_000)]);
+  await loaded(app, large, [numbered('alpha', 30), noisy('beta', 100_000)]);
 }, 60_000);
 
 async function failed(app: TestApp, workspaceId: string, failure: Record<string, unknown>): Promise<string> {
@@ -106,6 +107,7 @@ it('fails where the work folder is a file, and holds no slot', { timeout: 60_000
   const file = path.join(home, 'no-folder');
   writeFileSync(file, '');
   await failed(await worker({ PACKHORSE_WORK_DIR: file }), small, { code: 'STORAGE_UNAVAILABLE', origin: 'storage' });
+  await apps.pop()?.stop();
   await worker();
   await published(api, await request(api, small));
 });

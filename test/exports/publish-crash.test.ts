@@ -67,8 +67,8 @@ it('publishes what a process stored that was killed before it said so, and sweep
   expect(made).toMatchObject({ fence: 2, attempts: 2 });
   expect(await eventsOf(app, id)).toEqual(['REQUEST', 'DISPATCH', 'SUCCEED', 'PUBLISH']);
   expect((await fetch(await linkOf(app, (await readExport(app, id)).exportPackage.id))).status).toBe(200);
-  const keys = async () => (await objects(app)).map(({ key }) => key).sort();
-  expect(await keys()).toEqual([left!.key, made!.storageKey].sort());
+  const keys = async () => (await objects(app)).map(({ key }) => key);
+  expect(new Set(await keys())).toEqual(new Set([left!.key, made!.storageKey]));
   const age = (days: number) => new Date(Date.now() - days * 86_400_000);
   for (const key of await keys()) utimesSync(path.join(shared, key), age(0.9), age(0.9));
   await deleteOrphans(app.app.db, app.tasks.exports.storage);

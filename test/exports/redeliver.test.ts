@@ -51,10 +51,8 @@ describe('redelivering', () => {
     const { deliveries } = await announced(app, workspaceId, [{ name: 'crm', url: (await answering(410)).url }]);
     await delivered(app, deliveries[0]!);
     const answers = await Promise.all(Array.from({ length: 5 }, () => redelivered(deliveries[0]!)));
-    expect(answers.map(({ __typename, code }) => code ?? __typename).sort()).toEqual([
-      ...Array.from({ length: 4 }, () => 'DELIVERY_PENDING'),
-      'ExportDelivery',
-    ]);
+    expect(answers.filter(({ code }) => code === 'DELIVERY_PENDING')).toHaveLength(4);
+    expect(answers.filter(({ state }) => state === 'PENDING')).toHaveLength(1);
   });
 
   it('is refused once the package is no longer kept, before the sweep and after', async () => {

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import type { FieldType } from '../../src/packages/plan.ts';
 import { startApp } from '../support/app.ts';
 import { createWorkspace, zipOf } from '../support/story.ts';
-import { entriesOf, jsonIn, sha256 } from './archives.ts';
+import { entriesOf, faultsUnderProfile, jsonIn, sha256 } from './archives.ts';
 import { exported, loadedZip, mutateExport } from './story.ts';
 
 const app = await startApp();
@@ -164,7 +164,9 @@ it.each(['CSV', 'NDJSON'])('generated schemas and rows come back as %s', { timeo
       const schema = { fields: given.fields, missingValues: [missing], ...(given.key.length > 0 ? { primaryKey: given.key } : {}) };
       const one = await load(await zipOf('generated', [{ name: 'generated', rows: csvOf(given), schema }]), format);
       const files = await entriesOf(one.zip);
-      const [resource] = jsonIn(files, 'datapackage.json').resources;
+      const descriptor = jsonIn(files, 'datapackage.json');
+      expect(faultsUnderProfile(descriptor)).toBeNull();
+      const [resource] = descriptor.resources;
       const file = files.get(resource.path)?.toString('utf8') ?? '';
       expect(contentOf(given, format, file, resource.schema.missingValues)).toEqual(
         given.rows.map((row) => lineOf(given.fields, row)).sort(),

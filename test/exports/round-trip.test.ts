@@ -6,7 +6,7 @@ import { packFolder } from '../../src/packages/pack.ts';
 import { startApp } from '../support/app.ts';
 import { shared } from '../support/folders.ts';
 import { createWorkspace, zipOf } from '../support/story.ts';
-import { entriesOf, jsonIn, sha256 } from './archives.ts';
+import { entriesOf, faultsUnderProfile, jsonIn, sha256 } from './archives.ts';
 import { every } from './round-trip-data.ts';
 import { exported, loadedZip, mutateExport } from './story.ts';
 
@@ -44,6 +44,7 @@ async function holds(zip: Buffer, format: string) {
   const descriptor = jsonIn(files, 'datapackage.json');
   for (const { path, bytes, hash } of descriptor.resources)
     expect([bytes, hash]).toEqual([files.get(path)?.length, `sha256:${hashes[0]?.[path]}`]);
+  expect(faultsUnderProfile(descriptor)).toBeNull();
   const record = jsonIn(files, 'packhorse-export.json');
   expect(record).toMatchObject({ manifestDigest: one.execution.manifestDigest, cutoff: one.execution.cutoff });
   expect(record.counts.map(({ dataset, rows, bytes }: any) => ({ dataset, rows, bytes: String(bytes) }))).toEqual(one.execution.counts);

