@@ -62,6 +62,8 @@ export interface Config {
   readonly workDir: string;
   /** How often a runner may be lost before an export fails. */
   readonly maxTakeovers: number;
+  /** How often a package is taken to storage before it is given up. */
+  readonly publishAttempts: number;
   /** The first wait after a fault of storage or of a destination; later ones are longer. */
   readonly retryMs: number;
   readonly storeConcurrency: number;
@@ -131,6 +133,7 @@ const settings = z.object({
   PACKHORSE_EXPORT_SLOTS: whole(2, 1, 1_000),
   PACKHORSE_WORK_DIR: z.string().optional(),
   PACKHORSE_MAX_TAKEOVERS: whole(5, 0, 1_000),
+  PACKHORSE_PUBLISH_ATTEMPTS: whole(12, 1, 100),
   PACKHORSE_RETRY_MS: whole(5_000, 1, 3_600_000),
   PACKHORSE_STORE_CONCURRENCY: whole(2, 1, 100),
   PACKHORSE_POOL_SIZE: whole(10, 3, 1_000),
@@ -195,6 +198,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     exportSlots: value.PACKHORSE_EXPORT_SLOTS,
     workDir: path.resolve(value.PACKHORSE_WORK_DIR ?? path.join(home, 'work')),
     maxTakeovers: value.PACKHORSE_MAX_TAKEOVERS,
+    publishAttempts: value.PACKHORSE_PUBLISH_ATTEMPTS,
     retryMs: value.PACKHORSE_RETRY_MS,
     storeConcurrency: value.PACKHORSE_STORE_CONCURRENCY,
     queueHours: value.PACKHORSE_QUEUE_HOURS,

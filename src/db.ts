@@ -47,7 +47,8 @@ function statementNames(): (query: { sql: string }) => string | undefined {
 
 export function openDb(url: string, options: DbOptions): Db {
   // A timestamptz is read wrongly by the adapter unless the session is in UTC.
-  const session = `-c timezone=UTC -c statement_timeout=${options.statementTimeoutMs} -c idle_in_transaction_session_timeout=${options.idleTimeoutMs ?? 30_000}`;
+  // A statement that lasts ends soon after its process, and not with its last row.
+  const session = `-c timezone=UTC -c client_connection_check_interval=1000 -c statement_timeout=${options.statementTimeoutMs} -c idle_in_transaction_session_timeout=${options.idleTimeoutMs ?? 30_000}`;
   const pool = new pg.Pool({
     connectionString: url,
     max: options.poolSize,

@@ -4,7 +4,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { WebSocket } from 'ws';
 import type { Connection } from '../client/request.ts';
 import { type Config, ConfigError, readConfig } from '../config.ts';
-import type { PublicJwk } from '../exports/signing.ts';
+import type { PublicJwk } from '../exports/archive/signing.ts';
 import { createLog } from '../log.ts';
 import type { Packhorse } from '../main.ts';
 import { jsonFlag } from './connection.ts';
@@ -90,7 +90,7 @@ function connectionTo({ url }: Packhorse, config: Config): Connection {
 /** As `packhorse verify --keys` does it. */
 function verifierOf({ url }: Packhorse): (file: string) => Promise<readonly string[]> {
   return async (file) => {
-    const { verifyExport } = await import('../exports/verify.ts');
+    const { verifyExport } = await import('../exports/archive/verify.ts');
     const answer = await fetch(`${url}/.well-known/packhorse-keys.json`);
     const { keys } = (await answer.json()) as { readonly keys: readonly PublicJwk[] }; // our own server's
     const { findings } = await verifyExport(file, keys);

@@ -2,8 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from '@commander-js/extra-typings';
 import { ClientError, causeOf } from '../client/request.ts';
-import type { PublicJwk } from '../exports/signing.ts';
-import type { Finding, Verification } from '../exports/verify.ts';
+import type { PublicJwk } from '../exports/archive/signing.ts';
+import type { Finding, Verification } from '../exports/archive/verify.ts';
 import { jsonFlag } from './connection.ts';
 import { exitCode, Refusal } from './outcome.ts';
 import { count, table } from './print.ts';
@@ -23,7 +23,7 @@ export function addVerify(program: Command, surroundings: Surroundings): void {
     .option(...jsonFlag)
     .action(async (file, { keys, json }) => {
       const trusted = keys === undefined ? null : await readKeys(keys);
-      const { verifyExport } = await import('../exports/verify.ts');
+      const { verifyExport } = await import('../exports/archive/verify.ts');
       const verification = await verifyExport(file, trusted).catch((error: unknown) => {
         throw unreadable('NO_EXPORT', file, error);
       });

@@ -8,9 +8,9 @@ import type { Log } from '../log.ts';
 import { allowedHosts } from '../outbound/hosts.ts';
 import { createOutbound } from '../outbound/request.ts';
 import type { Storage } from '../storage/storage.ts';
+import { signingKey } from './archive/signing.ts';
 import type { Generator } from './generate.ts';
 import type { Exports } from './operations.ts';
-import { signingKey } from './signing.ts';
 import type { ExportTasks } from './tasks.ts';
 
 /** The exports' part of a process: what its API and its background work stand on. */
@@ -33,8 +33,10 @@ export function assembleExports(options: {
 }): ExportParts {
   const { databaseUrl, config, secret, publicUrl, log, stop, storage, db, announcing } = options;
   const { exportSlots: slots, leaseMs, heartbeatMs, retryMs } = config;
-  // Two datasets of each export at once, and what asks how far they are.
-  const wide = announcing(openDb(databaseUrl, { poolSize: slots * 3 + 4, statementTimeoutMs: 0 }));
+  // Two datasets of each export at once, and what asks how far they are; the same for those that are generated again to be published.
+  const wide = announcing(
+    openDb(databaseUrl, { poolSize: slots * 3 + 12, statementTimeoutMs: 0, idleTimeoutMs: Math.max(leaseMs, 5_000) }),
+  );
   const links = { secret, publicUrl };
   const hosts = allowedHosts(config.fetchHosts);
   const own = sealer(secret);
@@ -46,7 +48,7 @@ export function assembleExports(options: {
     exports: { db, hosts, sealer: own, links, slots, storage },
     tasks: {
       runner: { generator, dispatch, heartbeatMs, owner, log },
-      publisher: { generator, storage, leaseMs, heartbeatMs, retryMs, attempts: 8, log },
+      publisher: { generator, storage, leaseMs, heartbeatMs, retryMs, attempts: config.publishAttempts, log },
       deliverer: { db, outbound, sealer: own, links, leaseMs, retryMs, log },
       storage,
       queueHours: config.queueHours,

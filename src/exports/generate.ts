@@ -1,13 +1,12 @@
 // From an execution's plan to an archive on this machine's disk: every dataset as it was at the cutoff, a few at a time, then the zip.
 // What it makes depends on the plan and the cutoff alone, so it may be made again: by whoever takes over, or for publishing it once more.
 import { createReadStream } from 'node:fs';
-import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline, type Readable } from 'node:stream';
 import { createInflateRaw } from 'node:zlib';
 import { z } from 'zod';
 import type { ExportExecution } from '../generated/prisma/client.ts';
-import { type ArchiveEntry, deflatedEntry, writeArchive } from './archive.ts';
 import {
   type DataFormat,
   dataPath,
@@ -17,11 +16,12 @@ import {
   packageDescriptor,
   recordPath,
   type UnsignedRecord,
-} from './manifest.ts';
+} from './archive/manifest.ts';
+import { type SigningKey, signRecord } from './archive/signing.ts';
+import { type ArchiveEntry, deflatedEntry, writeArchive } from './archive/zip.ts';
 import type { PartRecord } from './part.ts';
 import { type PartSource, partFile, readJson, tallyOf, writeParts } from './parts.ts';
 import { type DatasetCount, type DatasetProgress, type PlannedDataset, planOf, settingsOf } from './plan.ts';
-import { type SigningKey, signRecord } from './signing.ts';
 import { exportedSchema } from './table-schema.ts';
 
 export interface Generator extends PartSource {
@@ -68,6 +68,7 @@ export async function generate(
   const plan = planOf(execution);
   const folder = folderOf(generator, execution.id);
   await mkdir(folder, { recursive: true, mode: 0o700 });
+  await removeOlderDrafts(folder, fence);
   const tally = tallyOf(generator.db, plan);
   const course: Course = { phase: 'writing', progress: tally.read };
   begin(course);
@@ -96,6 +97,14 @@ export async function keptArchive(generator: Pick<Generator, 'work'>, executionI
 
 export async function removeWork(generator: Pick<Generator, 'work'>, executionId: string): Promise<void> {
   await rm(folderOf(generator, executionId), { recursive: true, force: true });
+}
+
+/** What those before had begun, which may be as large as the export. One that is still at it has lost its claim, and finds nothing to keep. */
+async function removeOlderDrafts(folder: string, fence: number): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const own = /\.(\d+)\.(draft|zip)(\.json)?$/.exec(name)?.[1];
+    if (own !== undefined && Number(own) < fence) await rm(path.join(folder, name), { force: true });
+  }
 }
 
 async function keepArchive(folder: string, draft: string, record: z.output<typeof archiveRecord>): Promise<Archive> {

@@ -1,6 +1,6 @@
 // The public halves of all keys that exports were ever signed with: what /.well-known/packhorse-keys.json serves.
 import type { Db } from '../db.ts';
-import type { PublicJwk, SigningKey } from './signing.ts';
+import type { PublicJwk, SigningKey } from './archive/signing.ts';
 
 /** Kept before the first export is signed with it. Keys of secrets that were replaced stay, or their exports could not be verified. */
 export async function ensureSigningKey(db: Db, { keyId, publicJwk }: SigningKey): Promise<void> {

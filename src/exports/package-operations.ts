@@ -56,13 +56,14 @@ export async function republishExport(
         `Only an export that SUCCEEDED has a package; this one is ${execution?.state ?? found.state}.`,
       );
     }
-    const newest = await tx.sql.exportPackage.findFirst({ where: { executionId: id }, orderBy: { id: 'desc' } });
+    const packages = await tx.sql.exportPackage.findMany({ where: { executionId: id }, select: { id: true, state: true } });
     // A moment after it succeeded it has none yet: the orchestrator begins it.
-    if (newest === null) throw new ConflictError('PACKAGE_PENDING', 'Its package is about to be published. Wait until it is.');
-    if (newest.state === 'PENDING' || newest.state === 'PUBLISHED') {
-      throw new ConflictError(`PACKAGE_${newest.state}`, `Its package is ${newest.state}: there is nothing to republish.`, {
+    if (packages.length === 0) throw new ConflictError('PACKAGE_PENDING', 'Its package is about to be published. Wait until it is.');
+    const current = packages.find(({ state }) => state === 'PENDING' || state === 'PUBLISHED');
+    if (current !== undefined) {
+      throw new ConflictError(`PACKAGE_${current.state}`, `Its package is ${current.state}: there is nothing to republish.`, {
         type: 'ExportPackage',
-        id: newest.id,
+        id: current.id,
       });
     }
     await beginPackage(tx, id);

@@ -54,53 +54,72 @@ const level = 1;
 
 export async function writeCopiedPart(pool: pg.Pool, format: CopyFormat, request: PartRequest): Promise<PartRecord> {
   const { name, dataset, snapshot, place, signal } = request;
-  const client = await pool.connect();
-  let whole = false;
-  // A connection that is closed in mid-statement says so once more, later.
-  const ignore = () => {};
-  client.on('error', ignore);
-  try {
-    signal.throwIfAborted();
+  return onConnection(pool, signal, async (client) => {
     const query: Query = async (text) => (await client.query(text)).rows;
     const missingValues = await format.missingValues(query, dataset, snapshot);
     signal.throwIfAborted();
     const backend = (client as unknown as { processID: number }).processID; // set by pg when connected, missing from its types
     request.working(backend);
-    const rows = client.query(copyTo(format.copy(dataset, snapshot, missingValues)));
-    const plain = meter(request.progress);
-    const packed = meter(() => {});
-    await pipeline(
-      rows,
-      async function* (source: AsyncIterable<Buffer>) {
-        const head = format.head(dataset);
-        yield* plain.through(gathered(head === '' ? [] : [Buffer.from(head)], source));
-      },
-      createDeflateRaw({ level, chunkSize: gatherBytes, memLevel: 9 }),
-      packed.through,
-      // Durable before its record says that it is whole.
-      createWriteStream(place.draft, { flush: true, mode: 0o600 }),
-      { signal },
-    );
-    const record: PartRecord = {
-      dataset: name,
-      rows: rows.rowCount,
-      bytes: plain.bytes(),
-      compressedBytes: packed.bytes(),
-      sha256: plain.sha256(),
-      compressedSha256: packed.sha256(),
-      crc32: plain.crc32(),
-      method: 8,
-      missingValues: [...missingValues],
-    };
-    await keepPart(place, record);
-    whole = true;
-    return record;
+    try {
+      const rows = client.query(copyTo(format.copy(dataset, snapshot, missingValues)));
+      const plain = meter(request.progress);
+      const packed = meter(() => {});
+      await pipeline(
+        rows,
+        async function* (source: AsyncIterable<Buffer>) {
+          const head = format.head(dataset);
+          yield* plain.through(gathered(head === '' ? [] : [Buffer.from(head)], source));
+        },
+        createDeflateRaw({ level, chunkSize: gatherBytes, memLevel: 9 }),
+        packed.through,
+        // Durable before its record says that it is whole.
+        createWriteStream(place.draft, { flush: true, mode: 0o600 }),
+        { signal },
+      );
+      const record: PartRecord = {
+        dataset: name,
+        rows: rows.rowCount,
+        bytes: plain.bytes(),
+        compressedBytes: packed.bytes(),
+        sha256: plain.sha256(),
+        compressedSha256: packed.sha256(),
+        crc32: plain.crc32(),
+        method: 8,
+        missingValues: [...missingValues],
+      };
+      await keepPart(place, record);
+      return record;
+    } finally {
+      request.working(null);
+    }
+  });
+}
+
+/** For statements that may last: an abort closes the connection under them, and Postgres, which looks after it, ends them too. */
+export async function onConnection<T>(pool: pg.Pool, signal: AbortSignal, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  // A connection that is closed in mid-statement says so once more, later.
+  const ignore = () => {};
+  client.on('error', ignore);
+  let released = false;
+  const release = (isWhole: boolean) => {
+    if (released) return;
+    released = true;
+    if (isWhole) client.off('error', ignore);
+    client.release(!isWhole); // after a COPY that was stopped half-way the connection would hang
+  };
+  const cut = () => release(false);
+  signal.addEventListener('abort', cut, { once: true });
+  try {
+    signal.throwIfAborted();
+    const result = await work(client);
+    release(true);
+    return result;
   } catch (error) {
     throw signal.aborted ? signal.reason : error;
   } finally {
-    request.working(null);
-    if (whole) client.off('error', ignore);
-    client.release(!whole); // after a COPY that was stopped half-way the connection would hang
+    signal.removeEventListener('abort', cut);
+    release(false);
   }
 }
 

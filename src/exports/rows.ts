@@ -1,4 +1,5 @@
-// Reading an execution under its lock. The execution's row is locked before its slot, its package and the workspace's counter.
+// Reading an execution under its lock. The execution's row is locked before its slot, its package and the workspace's counter; a free slot
+// is locked before the execution that gets it, and nobody waits for one.
 import { Prisma, type Tx } from '../db.ts';
 import type { ExportExecution } from '../generated/prisma/client.ts';
 

@@ -71,6 +71,7 @@ export const packageType = builder.prismaNode('ExportPackage', {
   description: 'An export’s archive in storage.',
   fields: (t) => ({
     state: t.expose('state', { type: publicationState, description: 'Where it is in its lifecycle.' }),
+    attempts: t.exposeInt('attempts', { description: 'How often it was tried to store it.' }),
     bytes: t.expose('bytes', { type: 'BigInt', nullable: true, description: 'Its size, once it is in storage.' }),
     digest: t.exposeString('digest', { nullable: true, description: 'The SHA-256 of the archive, once it is in storage.' }),
     publishedAt: t.expose('publishedAt', { type: 'DateTime', nullable: true, description: 'When it was in storage, whole.' }),

@@ -106,7 +106,7 @@ export const executionType = builder.prismaNode('ExportExecution', {
       type: packageType,
       nullable: true,
       description: 'The archive, from when it is on its way to storage; the newest, where it was republished.',
-      select: (_args, _context, nested) => ({ packages: nested({ orderBy: { id: 'desc' as const }, take: 1 }) }),
+      select: (_args, _context, nested) => ({ packages: nested({ orderBy: { createdAt: 'desc' as const }, take: 1 }) }),
       resolve: ({ packages }) => packages[0] ?? null,
     }),
     allowedActions: t.field({

@@ -22,13 +22,18 @@ export interface ExportTasks {
   readonly stop: AbortSignal;
 }
 
-/** One execution after the other, until there is none or no slot. Its archive is stored by the process that has it on its disk. */
+/**
+ * One execution after the other, until there is none or no slot. Its archive is stored by the process that has it on its disk, and the next
+ * is begun meanwhile: a storage that is slow must not keep the slots empty.
+ */
 async function dispatch({ runner, publisher, stop }: ExportTasks): Promise<void> {
+  const storing: Promise<void>[] = [];
   for (;;) {
     const ran = await runNext(runner, stop);
-    if (ran === null) return;
-    if (ran.succeeded) await publish(publisher, ran.executionId, stop);
+    if (ran === null) break;
+    if (ran.succeeded) storing.push(publish(publisher, ran.executionId, stop));
   }
+  await Promise.all(storing);
 }
 
 export function exportTaskList(tasks: ExportTasks): TaskList {

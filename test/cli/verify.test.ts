@@ -4,8 +4,8 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, it, vi } from 'vitest';
-import { descriptorBytes } from '../../src/exports/manifest.ts';
-import { signRecord } from '../../src/exports/signing.ts';
+import { descriptorBytes } from '../../src/exports/archive/manifest.ts';
+import { signRecord } from '../../src/exports/archive/signing.ts';
 import { draft, filesOf, otherKey, ourKey, writeExport } from '../exports/exported.ts';
 import { expectOneLine, packhorse } from '../support/command-line.ts';
 

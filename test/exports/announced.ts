@@ -8,7 +8,7 @@ import { uuidOf } from '../support/states.ts';
 import { generatedByHand, goingOn, rowsOf } from './by-hand.ts';
 import { mutateExport } from './story.ts';
 
-export interface Destination {
+interface Destination {
   readonly name: string;
   readonly url: string;
   readonly secret?: string;
@@ -39,7 +39,7 @@ export async function destinationsSet(
   return Object.fromEntries(made.flatMap(({ name, secret }) => (secret === null ? [] : [[name, secret]])));
 }
 
-export interface Announced {
+interface Announced {
   /** The execution's global id. */
   readonly id: string;
   readonly packageId: string;

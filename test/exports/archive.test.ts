@@ -9,7 +9,7 @@ import { buffer } from 'node:stream/consumers';
 import { crc32 } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type Entry, openPromise } from 'yauzl';
-import { type ArchiveEntry, deflatedEntry, writeArchive, type ZipLimits } from '../../src/exports/archive.ts';
+import { type ArchiveEntry, deflatedEntry, writeArchive, type ZipLimits } from '../../src/exports/archive/zip.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'packhorse-archive-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

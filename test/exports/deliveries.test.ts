@@ -120,7 +120,7 @@ describe('a published package', () => {
 describe('a delivery', () => {
   const schedule = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
 
-  it('is tried ten times over four days, each attempt is shown, and then it has failed', async () => {
+  it('is tried ten times over three days, each attempt is shown, and then it has failed', async () => {
     const server = await answering(500, 429, 'reset', 302, 503);
     const { id, deliveries } = await announced(app, workspaceId, [{ name: 'crm', url: server.url }]);
     const [own = ''] = deliveries;

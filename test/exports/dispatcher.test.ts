@@ -39,6 +39,12 @@ const requestAll = async (some = workspaces) => {
 
 const failure = { code: 'INTERNAL_ERROR', origin: 'system', phase: 'writing', retryable: true, summary: 'The test ends it.' } as const;
 const cancel = (id: string) => mutateExport(api, 'cancelExportExecution', { exportExecutionId: id });
+/** As if it had been requested so many minutes before. */
+const age = (id: string, minutes: number) =>
+  pool.query('UPDATE export_execution SET requested_at = clock_timestamp() - make_interval(mins => $2) WHERE id = $1', [
+    uuidOf(id),
+    minutes,
+  ]);
 const claimed = async (runner: Runner): Promise<Claim> => {
   const claim = await claimNext(runner.generator.db, runner.dispatch, runner.owner);
   if (claim === null) throw new Error('nothing could be claimed');
@@ -87,10 +93,12 @@ describe.each([1, 3])('with %i slot(s) and four dispatchers', (slots) => {
 it('lets the older go first, however two dispatchers interleave', { timeout: 60_000 }, async () => {
   const two = [0, 1].map(() => newRunner());
   for (let round = 0; round < 30; round++) {
-    const ids = await requestAll(workspaces.slice(0, 2));
+    const [one = '', other = ''] = await requestAll(workspaces.slice(0, 2));
+    // By the time of the request, and not as the rows happen to lie.
+    if (round % 2 === 1) await age(other, 1);
     const claims = await Promise.all(two.map((runner) => claimNext(runner.generator.db, runner.dispatch, runner.owner)));
-    expect(claims.flatMap((claim) => claim?.execution.id ?? [])).toEqual([uuidOf(ids[0] ?? '')]);
-    for (const id of ids) await cancel(id);
+    expect(claims.flatMap((claim) => claim?.execution.id ?? [])).toEqual([uuidOf(round % 2 === 1 ? other : one)]);
+    for (const id of [one, other]) await cancel(id);
   }
 });
 
@@ -124,14 +132,17 @@ it('tells whoever waits its place and why, and nobody who would be next', async 
   await cancel(third);
 });
 
-it('tells of a runner that is silent', async () => {
-  const runner = newRunner({ leaseMs: 1 });
-  const [id] = (await requestAll(workspaces.slice(0, 1))) as [string];
+it('tells of a runner that is silent, and of no other', async () => {
+  await ensureSlots(api.app.db, 2);
+  const [other = '', id = ''] = await requestAll(workspaces.slice(0, 2));
+  await claimed(newRunner({ slots: 2 }));
+  const runner = newRunner({ slots: 2, leaseMs: 1 });
   const claim = await claimed(runner);
   await reachExport(api, id, ({ whyNotRunning }) => whyNotRunning.map(({ code }: { code: string }) => code), ['RUNNER_SILENT']);
+  expect((await readExport(api, other)).whyNotRunning).toEqual([]);
   expect(await keepClaim(runner.generator.db, claim, { leaseMs: 30_000 }, { phase: 'writing', progress: [] })).toBe(true);
   expect((await readExport(api, id)).whyNotRunning).toEqual([]);
-  await cancel(id);
+  for (const each of [id, other]) await cancel(each);
 });
 
 it('takes the slots of its own setting, where processes differ in it', async () => {
@@ -166,11 +177,6 @@ it('takes the slots of its own setting, where processes differ in it', async () 
 it('fails what has waited too long, and nothing blocks the workspace', { timeout: 60_000 }, async () => {
   const [held, late, waiting] = (await requestAll(workspaces.slice(0, 3))) as [string, string, string];
   await claimed(newRunner());
-  const age = (id: string, minutes: number) =>
-    pool.query('UPDATE export_execution SET requested_at = clock_timestamp() - make_interval(mins => $2) WHERE id = $1', [
-      uuidOf(id),
-      minutes,
-    ]);
   await age(waiting, 59);
   await age(late, 61);
   const app = await worker({ PACKHORSE_EXPORT_SLOTS: '1', PACKHORSE_QUEUE_HOURS: '1' });

@@ -1,7 +1,6 @@
 // Exports made by hand, with the writer's own parts, and all that can be done to one before it is written.
 import { createHash } from 'node:crypto';
 import { parquetWriteBuffer } from 'hyparquet-writer';
-import { deflatedEntry, writeArchive } from '../../src/exports/archive.ts';
 import {
   type DataFormat,
   dataPath,
@@ -9,8 +8,9 @@ import {
   manifestDigest,
   packageDescriptor,
   type UnsignedRecord,
-} from '../../src/exports/manifest.ts';
-import { type SigningKey, signingKey, signRecord } from '../../src/exports/signing.ts';
+} from '../../src/exports/archive/manifest.ts';
+import { type SigningKey, signingKey, signRecord } from '../../src/exports/archive/signing.ts';
+import { deflatedEntry, writeArchive } from '../../src/exports/archive/zip.ts';
 
 export const ourKey = signingKey(Buffer.from('the secret that the cluster shares'));
 export const otherKey = signingKey(Buffer.from('a secret of somebody else entirely'));

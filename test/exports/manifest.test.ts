@@ -12,7 +12,7 @@ import {
   type ManifestResource,
   manifestDigest,
   packageDescriptor,
-} from '../../src/exports/manifest.ts';
+} from '../../src/exports/archive/manifest.ts';
 import { judgePath } from '../../src/packages/paths.ts';
 
 const schema = { fields: [{ name: 'id', type: 'integer' }], primaryKey: ['id'] };

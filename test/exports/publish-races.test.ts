@@ -160,6 +160,7 @@ describe('a publisher', () => {
   it('keeps what it has published where the database’s answer to that was lost', async () => {
     const id = await generatedByHand(app, workspaceId);
     await at(id, { generator: { ...publisher.generator, db: losingAnswer(publisher.generator.db, id) } });
+    expect(await packagesOf(app, id)).toMatchObject([{ attempts: 1, leaseUntil: null }]);
     await isPublishedOnce(id);
   });
 

@@ -59,6 +59,11 @@ async function fetched(id: string): Promise<Buffer> {
   return zip;
 }
 
+async function readPackage(id: string): Promise<{ attempts: number }> {
+  const { data } = await app.graphql('query ($id: ID!) { exportExecution(id: $id) { exportPackage { attempts } } }', { id });
+  return data.exportExecution.exportPackage;
+}
+
 const settled = ['REQUEST', 'DISPATCH', 'SUCCEED'];
 
 describe('an export that has succeeded', () => {
@@ -112,6 +117,8 @@ describe('publishing', () => {
     expect(row).toMatchObject({ state: 'PENDING', attempts: 1, leaseUntil: null });
     expect(row!.nextAttemptAt.getTime() - Date.now()).toBeGreaterThan(50_000);
     expect(hasWork(app, id)).toBe(true);
+    await published(id); // before its time
+    expect((await readPackage(id)).attempts).toBe(1);
     await rowsOf(app, 'UPDATE export_package SET next_attempt_at = now() WHERE id = $1', row!.id);
     await publishedAtLast(id, { attempts: 4 });
     const { exportPackage: failed, ...shown } = await readExport(app, id);
@@ -151,11 +158,17 @@ describe('publishing', () => {
 
   it.each<[string, (work: string) => void]>([
     ['its archive', (work) => flipBit(`${work}/package.zip`)],
-    ['the digests of its blocks', (work) => alterRecord(work, { blocks: Buffer.alloc(32).toString('base64') })],
-    ['how many blocks it has', (work) => alterRecord(work, { blocks: '' })],
-    ['its digest', (work) => alterRecord(work, { sha256: '0'.repeat(64) })],
-    ['its size', (work) => alterRecord(work, { bytes: 17 })],
-    ['its manifest digest', (work) => alterRecord(work, { manifestDigest: 'another' })],
+    ['the digests of its blocks', (work) => alterRecord(work, () => ({ blocks: Buffer.alloc(32).toString('base64') }))],
+    [
+      'how many blocks it has',
+      (work) =>
+        alterRecord(work, ({ blocks }) => ({
+          blocks: Buffer.concat([Buffer.from(blocks, 'base64'), Buffer.alloc(32)]).toString('base64'),
+        })),
+    ],
+    ['its digest', (work) => alterRecord(work, () => ({ sha256: '0'.repeat(64) }))],
+    ['its size', (work) => alterRecord(work, () => ({ bytes: 17 }))],
+    ['its manifest digest', (work) => alterRecord(work, () => ({ manifestDigest: 'another' }))],
     ['its record', (work) => writeFileSync(`${work}/package.json`, '{')],
   ])('sees that %s was altered on this disk, and generates it again', async (_name, alter) => {
     const id = await generatedByHand(app, workspaceId);
@@ -192,6 +205,21 @@ describe('publishing', () => {
     await fetched(id);
   });
 
+  it('says so where the disk of this machine is what cannot be used', async () => {
+    const id = await generatedByHand(app, workspaceId);
+    const { workDir } = app.config;
+    rmSync(workDir, { recursive: true });
+    writeFileSync(workDir, 'a file');
+    await published(id, { attempts: 1 });
+    rmSync(workDir);
+    const [held] = await packagesOf(app, id);
+    expect(held).toMatchObject({ state: 'FAILED', failure: { code: 'STORAGE_UNAVAILABLE', origin: 'storage', phase: 'publishing' } });
+    expect((held!.failure as { summary: string }).summary).toContain('The disk that exports are written to');
+    await mutateExport(app, 'republishExport', { exportExecutionId: id });
+    await published(id);
+    await fetched(id);
+  });
+
   it('fails at once where what is generated again is not what was recorded', async () => {
     const own = await createWorkspace(app);
     await loadedByHand(app, own, [{ name: 'one', rows: 'a\nx\n', schema: { fields: [{ name: 'a', type: 'string' }] } }]);
@@ -217,8 +245,9 @@ describe('publishing', () => {
   });
 });
 
-function alterRecord(work: string, change: object): void {
+function alterRecord(work: string, change: (record: { readonly blocks: string }) => object): void {
   const file = `${work}/package.json`;
   expect(existsSync(file)).toBe(true);
-  writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), ...change }));
+  const record = JSON.parse(readFileSync(file, 'utf8'));
+  writeFileSync(file, JSON.stringify({ ...record, ...change(record) }));
 }

@@ -58,7 +58,17 @@ describe('a package', () => {
     await expirePackages(db, storage);
     expect(existsSync(placeOf(key))).toBe(true); // not yet
     await passed(packageId);
-    await Promise.all(Array.from({ length: 4 }, () => expirePackages(db, storage)));
+    const client = await db.pool.connect();
+    await client.query('BEGIN');
+    await client.query('SELECT FROM export_execution WHERE id = $1 FOR UPDATE', [uuidOf(id)]);
+    const expiring = Promise.all(Array.from({ length: 3 }, () => expirePackages(db, storage)));
+    // All have seen that its time has come, and wait for it.
+    await expect
+      .poll(() => rowsOf(app, `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`))
+      .toHaveLength(3);
+    await client.query('ROLLBACK');
+    client.release();
+    await expiring;
     expect(await eventsOf(app, id)).toEqual([...told, 'EXPIRE RETENTION_OVER']);
     expect(await packagesOf(app, id)).toMatchObject([
       { state: 'EXPIRED', storageKey: null, blocks: null, digest: expect.stringMatching(/^sha256:/) },

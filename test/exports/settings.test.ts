@@ -191,19 +191,44 @@ describe('a destination’s secret', () => {
   });
 
   it('is shown for the workspace that it is of, and for no other of the same request', async () => {
-    const other = await createWorkspace(app);
-    await mutateExport(app, 'updateExportSettings', { workspaceId: other, destinations: [{ name: 'same', url }] });
+    await mutateExport(app, 'updateExportSettings', { workspaceId, destinations: [{ name: 'same', url }] });
+    const made = await createWorkspace(app);
     const change = (id: string, more: object = {}) => ({ workspaceId: id, retentionDays: 5, ...more });
-    const shown = '... on Workspace { exportSettings { destinations { name secret } } }';
+    const destinations = 'destinations { name secret }';
     const { data } = await app.graphql(
-      `mutation ($a: UpdateExportSettingsInput!, $b: UpdateExportSettingsInput!, $c: UpdateExportSettingsInput!) {
-        a: updateExportSettings(input: $a) { ${shown} } b: updateExportSettings(input: $b) { ${shown} } c: updateExportSettings(input: $c) { ${shown} } }`,
-      { a: change(workspaceId, { destinations: [{ name: 'same', url: `${url}/a` }] }), b: change(other), c: change(workspaceId) },
+      `mutation ($a: UpdateExportSettingsInput!, $b: RequestWorkspaceExportInput!, $c: UpdateExportSettingsInput!) {
+        a: updateExportSettings(input: $a) { ... on Workspace { exportSettings { ${destinations} } } }
+        b: requestWorkspaceExport(input: $b) { ... on ExportExecution { id settings { ${destinations} } workspace { exportSettings { ${destinations} } } } }
+        c: updateExportSettings(input: $c) { ... on Workspace { exportSettings { ${destinations} } } } }`,
+      { a: change(made, { destinations: [{ name: 'same', url }] }), b: { workspaceId }, c: change(workspaceId) },
     );
-    const secrets = ['a', 'b', 'c'].map((alias) =>
-      data[alias].exportSettings.destinations.map(({ secret }: { secret: string | null }) => secret),
-    );
-    expect(secrets).toEqual([[expect.stringMatching(/^whsec_/)], [null], [null]]);
+    const hidden = { destinations: [{ name: 'same', secret: null }] };
+    expect(data.a.exportSettings.destinations).toEqual([{ name: 'same', secret: expect.stringMatching(/^whsec_/) }]);
+    expect(data.b).toMatchObject({ settings: hidden, workspace: { exportSettings: hidden } });
+    expect(data.c.exportSettings).toEqual(hidden);
+    await mutateExport(app, 'cancelExportExecution', { exportExecutionId: data.b.id });
+  });
+
+  it('that one administrator sets is not put back by another who keeps it at the same moment', async () => {
+    const destinations = [{ name: 'crm', url }];
+    await mutateExport(app, 'updateExportSettings', { workspaceId, destinations });
+    const client = await app.app.db.pool.connect();
+    await client.query('BEGIN');
+    await client.query('SELECT FROM export_settings WHERE workspace_id = $1 FOR UPDATE', [uuidOf(workspaceId)]);
+    const waiting = (count: number) =>
+      expect
+        .poll(() => rowsOf(app, `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`))
+        .toHaveLength(count);
+    const secret = newWebhookSecret();
+    const first = update({ destinations: [{ name: 'crm', url, secret }] });
+    await waiting(1);
+    const second = update({ destinations });
+    await waiting(2);
+    await client.query('ROLLBACK');
+    client.release();
+    await Promise.all([first, second]);
+    const [{ secret: sealed }] = (await rowOf()).destinations as any;
+    expect(app.app.exports.sealer.open(sealed, `export destination of ${uuidOf(workspaceId)}`)).toBe(secret);
   });
 
   it('opens in its own workspace only', async () => {

@@ -2,8 +2,8 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { calculateJwkThumbprint } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { canonicalJson, type ExportRecord, type UnsignedRecord } from '../../src/exports/manifest.ts';
-import { keyIdOf, signingKey, signRecord, verifySignature } from '../../src/exports/signing.ts';
+import { canonicalJson, type ExportRecord, type UnsignedRecord } from '../../src/exports/archive/manifest.ts';
+import { keyIdOf, signingKey, signRecord, verifySignature } from '../../src/exports/archive/signing.ts';
 
 const secret = Buffer.from('0123456789abcdef0123456789abcdef');
 const key = signingKey(secret);

@@ -77,6 +77,13 @@ it('gives a lapsed slot to another, in the same state and under the next number;
   expect(third.fence).toBe(taken.fence + 1);
   expect(await fail(db, third, failure)).toBe(true);
   expect(await takenSlots(pool)).toBe(0);
+  // Nor does who had it when it settled.
+  const settled = await rowsOf(id);
+  expect(await keepClaim(db, third, { leaseMs: 600_000 }, { phase: 'packing', progress: [] })).toBe(false);
+  expect(await succeed(db, third, generated)).toBe(false);
+  expect(await fail(db, third, failure)).toBe(false);
+  await giveBack(db, third);
+  expect(await rowsOf(id)).toEqual(settled);
 });
 
 it('lets one of eight dispatchers take over, in 20 rounds', { timeout: 60_000 }, async () => {

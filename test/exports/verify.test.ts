@@ -8,11 +8,11 @@ import { crc32, deflateRawSync } from 'node:zlib';
 import { parquetMetadata } from 'hyparquet';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { afterAll, describe, expect, it } from 'vitest';
-import { type ArchiveEntry, deflatedEntry, writeArchive } from '../../src/exports/archive.ts';
-import { parquetMetadataBytes, parquetRows, rowCounter } from '../../src/exports/count-rows.ts';
-import { descriptorBytes, manifestDigest } from '../../src/exports/manifest.ts';
-import { signRecord } from '../../src/exports/signing.ts';
-import { type Verification, verifyExport } from '../../src/exports/verify.ts';
+import { parquetMetadataBytes, parquetRows, rowCounter } from '../../src/exports/archive/count-rows.ts';
+import { descriptorBytes, manifestDigest } from '../../src/exports/archive/manifest.ts';
+import { signRecord } from '../../src/exports/archive/signing.ts';
+import { type Verification, verifyExport } from '../../src/exports/archive/verify.ts';
+import { type ArchiveEntry, deflatedEntry, writeArchive } from '../../src/exports/archive/zip.ts';
 import { type Draft, draft, filesOf, otherKey, ourKey, writeExport } from './exported.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'packhorse-verify-'));

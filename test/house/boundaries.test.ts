@@ -22,7 +22,7 @@ describe('the check of boundaries', () => {
         'runs/schema.ts': `import { startDataRun } from './operations.ts';\nimport { builder } from '../graphql/builder.ts';`,
         'runs/operations.ts': `import { dataRunLifecycle } from './lifecycle.ts';\nimport type { Config } from '../config.ts';`,
         'runs/lifecycle.ts': `// import { x } from '../exports/operations.ts'\nconst url = 'http://example.org';`,
-        'cli/verify.ts': `import { readManifest } from '../exports/manifest.ts';\nimport pg from 'pg';`,
+        'cli/verify.ts': `import { readManifest } from '../exports/archive/manifest.ts';\nimport pg from 'pg';`,
         'cli/serve.ts': `const { main } = await import('../main.ts');`,
         'generated/index.ts': `export * from '../server/http.ts';`,
       }),

@@ -2,7 +2,7 @@
 
 import type { Db } from '../../db.ts';
 import { fromAsOf, selectAsOf, textOf } from '../../records/as-of.ts';
-import { keepPart, type PartRecord, type PartRequest } from '../part.ts';
+import { keepPart, onConnection, type PartRecord, type PartRequest } from '../part.ts';
 import { writeParquet } from './parquet.ts';
 import { chooseTypes, parquetStatistics } from './parquet-types.ts';
 
@@ -14,7 +14,9 @@ export async function writeParquetPart(
   signal.throwIfAborted();
   const columns = dataset.columns.map(({ name, type }) => ({ name, type, required: request.required.has(name) }));
   const statistics = parquetStatistics(dataset.columns.map(({ column, type }) => ({ column: `t.${column}`, type })));
-  const { rows } = await db.pool.query<{ parquet_statistics: (string | null)[] }>(`SELECT ${statistics} ${fromAsOf(dataset, snapshot)}`);
+  const { rows } = await onConnection(db.pool, signal, (client) =>
+    client.query<{ parquet_statistics: (string | null)[] }>(`SELECT ${statistics} ${fromAsOf(dataset, snapshot)}`),
+  );
   const written = await writeParquet({
     databaseUrl,
     sql: selectAsOf(dataset, snapshot, dataset.columns.map(textOf)),

@@ -1,6 +1,6 @@
 // The two documents of an export, read without trusting them.
 import { z } from 'zod';
-import { listOf } from '../packages/shape.ts';
+import { listOf } from '../../packages/shape.ts';
 import { canonicalJson, descriptorBytes, type ExportRecord } from './manifest.ts';
 
 const digest = z.string().regex(/^sha256:[0-9a-f]{64}$/);

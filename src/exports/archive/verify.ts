@@ -1,6 +1,6 @@
 // An export checked against itself: its files, their rows, the digest that ties them, and the signature. No server, no database.
 import { createHash } from 'node:crypto';
-import { quote } from '../packages/problems.ts';
+import { quote } from '../../packages/problems.ts';
 import { parquetMetadataBytes, parquetRows, rowCounter, UncountableError } from './count-rows.ts';
 import { descriptorPath, type ExportRecord, manifestDigest, recordPath } from './manifest.ts';
 import { keyIdOf, type PublicJwk, verifySignature } from './signing.ts';
