@@ -7,8 +7,8 @@ import { crc32, createDeflateRaw } from 'node:zlib';
 import type pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { z } from 'zod';
-import type { DatasetAsOf } from '../records/as-of.ts';
-import type { CopyFormat, Query } from './formats/format.ts';
+import { type DatasetAsOf, replacedSince } from '../records/as-of.ts';
+import type { CopyFormat, Guess } from './formats/format.ts';
 
 const digest = z.string().regex(/^[0-9a-f]{64}$/);
 
@@ -53,29 +53,76 @@ const gatherBytes = 256 * 1_024;
 const level = 1;
 
 export async function writeCopiedPart(pool: pg.Pool, format: CopyFormat, request: PartRequest): Promise<PartRecord> {
+  const { dataset, snapshot, signal } = request;
+  const look = () =>
+    onConnection(pool, signal, (client) => format.missingValues(async (text) => (await client.query(text)).rows, dataset, snapshot));
+  const guess = format.guess(dataset);
+  const quickly = guess === null ? null : await copyPart(pool, format, request, guess.missingValues, { guess, look });
+  return quickly ?? (await copyPart(pool, format, request, await look(), null)) ?? never();
+}
+
+function never(): never {
+  throw new Error('a part was given up that nothing stood against');
+}
+
+interface Doubts {
+  readonly guess: Guess;
+  readonly look: () => Promise<readonly string[]>;
+}
+
+/** The guess was wrong: what is written so far says something else than the data. */
+class GuessedWrong extends Error {
+  override readonly name = 'GuessedWrong';
+}
+
+/** Null where the guess turned out wrong. It is looked at where it first becomes doubtful, while the writing goes on. */
+async function copyPart(
+  pool: pg.Pool,
+  format: CopyFormat,
+  request: PartRequest,
+  missingValues: readonly string[],
+  doubts: Doubts | null,
+): Promise<PartRecord | null> {
   const { name, dataset, snapshot, place, signal } = request;
-  return onConnection(pool, signal, async (client) => {
-    const query: Query = async (text) => (await client.query(text)).rows;
-    const missingValues = await format.missingValues(query, dataset, snapshot);
-    signal.throwIfAborted();
-    const backend = (client as unknown as { processID: number }).processID; // set by pg when connected, missing from its types
-    request.working(backend);
-    try {
-      const rows = client.query(copyTo(format.copy(dataset, snapshot, missingValues)));
+  const stop = new AbortController();
+  const onAbort = () => stop.abort(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  let looked: Promise<void> | undefined;
+  const look = ({ guess, look: ask }: Doubts) => {
+    looked ??= ask().then((found) => {
+      if (found.join('\0') !== guess.missingValues.join('\0')) stop.abort(new GuessedWrong());
+    });
+    looked.catch(() => {}); // awaited at the end
+  };
+  try {
+    return await onConnection(pool, stop.signal, async (client) => {
+      // One snapshot for the look and the rows: none of them is replaced between the two.
+      await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+      const { rows: replaced } = await client.query<{ found: boolean }>(replacedSince(dataset, snapshot));
+      const backend = (client as unknown as { processID: number }).processID; // set by pg when connected, missing from its types
+      request.working(backend);
+      const rows = client.query(
+        copyTo(format.copy(dataset, snapshot, missingValues, replaced[0]?.found === false), { highWaterMark: 4 * gatherBytes }),
+      );
       const plain = meter(request.progress);
       const packed = meter(() => {});
       await pipeline(
         rows,
         async function* (source: AsyncIterable<Buffer>) {
           const head = format.head(dataset);
-          yield* plain.through(gathered(head === '' ? [] : [Buffer.from(head)], source));
+          const watched = doubts === null ? source : watching(source, doubts.guess.doubt, () => look(doubts));
+          yield* plain.through(gathered(head === '' ? [] : [Buffer.from(head)], watched));
         },
         createDeflateRaw({ level, chunkSize: gatherBytes, memLevel: 9 }),
         packed.through,
         // Durable before its record says that it is whole.
         createWriteStream(place.draft, { flush: true, mode: 0o600 }),
-        { signal },
+        { signal: stop.signal },
       );
+      await looked;
+      stop.signal.throwIfAborted();
+      await client.query('COMMIT');
       const record: PartRecord = {
         dataset: name,
         rows: rows.rowCount,
@@ -89,10 +136,28 @@ export async function writeCopiedPart(pool: pg.Pool, format: CopyFormat, request
       };
       await keepPart(place, record);
       return record;
-    } finally {
-      request.working(null);
+    });
+  } catch (error) {
+    if (error instanceof GuessedWrong && !signal.aborted) return null;
+    throw signal.aborted ? signal.reason : error;
+  } finally {
+    request.working(null);
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/** Passes everything on, and calls once where two bytes are met, also where a chunk ends between them. */
+async function* watching(source: AsyncIterable<Buffer>, pair: Buffer, met: () => void): AsyncGenerator<Buffer> {
+  let seen = false;
+  let last = -1;
+  for await (const chunk of source) {
+    if (!seen && (chunk.includes(pair) || (last === pair[0] && chunk[0] === pair[1]))) {
+      seen = true;
+      met();
     }
-  });
+    last = chunk.at(-1) ?? last;
+    yield chunk;
+  }
 }
 
 /** For statements that may last: an abort closes the connection under them, and Postgres, which looks after it, ends them too. */

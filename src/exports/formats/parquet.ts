@@ -58,8 +58,11 @@ export async function writeParquet({ signal, progress, ...work }: ParquetRequest
   }
 }
 
+// A server with a heap of 192 MB peaked at 382 MiB over a million rows with it, at 386 and 403 without.
+const resourceLimits = { maxYoungGenerationSizeMb: 16 };
+
 function startWorker(workerData: ParquetWork): Worker {
-  if (!import.meta.url.endsWith('.ts')) return new Worker(new URL('./parquet-worker.js', import.meta.url), { workerData });
+  if (!import.meta.url.endsWith('.ts')) return new Worker(new URL('./parquet-worker.js', import.meta.url), { workerData, resourceLimits });
   // Run from its sources (tests, scripts): Node 20 reads no TypeScript, and in a thread `--import tsx` does nothing.
   const source = JSON.stringify(new URL('./parquet-worker.ts', import.meta.url));
   const tsx = JSON.stringify(import.meta.resolve('tsx/esm/api'));
