@@ -1,5 +1,5 @@
 // A runner that is lost, or goes: another has its slot and its work, and what the first still writes is nothing.
-import { copyFileSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type Claim, claimNext, ensureSlots, fail, giveBack, keepClaim, succeed } from '../../src/exports/dispatcher.ts';
@@ -207,7 +207,7 @@ describe('parts that a runner left on this machine', () => {
     const before = [0, 1].map((n) => inode(partOf(first, id, n)));
     await lapse();
     const taken = await claimed(heir);
-    rmSync(path.join(folderOfExport(first.generator.work, id), '2.1.draft')); // so that it cannot keep the part
+    mkdirSync(path.join(folderOfExport(first.generator.work, id), '2.1.draft')); // so that it cannot write the part
     await hold.release();
     expect(await running).toEqual({ executionId: uuidOf(id), succeeded: false });
     expect([0, 1].map((n) => inode(partOf(first, id, n)))).toEqual(before);

@@ -57,6 +57,7 @@ const fast = {
   PACKHORSE_POLL_MS: '200',
   PACKHORSE_CANCEL_DEADLINE_MS: '2000',
   PACKHORSE_RETRY_MS: '20',
+  PACKHORSE_PUBLISH_ATTEMPTS: '8',
 };
 
 export async function startApp({ env = {}, targets, worker = true }: AppOptions = {}): Promise<TestApp> {
