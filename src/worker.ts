@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger, run, type TaskList, type Logger as WorkerLogger } from 'graphile-worker';
 import pg from 'pg';
+import { pruneEvents } from './events/retention.ts';
 import { type ExportTasks, exportTaskList, reapExports, tidyExports } from './exports/tasks.ts';
 import { dispatchExports } from './exports/wake.ts';
 import type { Log } from './log.ts';
@@ -24,6 +25,7 @@ export interface WorkerOptions {
   readonly exports: number;
   /** How often the reaper looks. */
   readonly pollMs: number;
+  readonly eventRetentionDays: number;
   readonly log: Log;
 }
 
@@ -103,11 +105,12 @@ function startReaper(tasks: Tasks, { pollMs, log }: WorkerOptions): Worker {
 
 const choresEveryMs = 10 * 60_000;
 
-function startChores({ runs: { driver, loader }, exports }: Tasks, { log }: WorkerOptions): Worker {
+function startChores({ runs: { driver, loader, stop }, exports }: Tasks, { eventRetentionDays: days, log }: WorkerOptions): Worker {
   const chores = [
     () => discardExpired({ db: driver.db, storage: loader.storage }),
     () => forgetExpiredKeys(driver.db),
     () => tidyExports(exports),
+    () => pruneEvents(driver.db, { days, stop }),
   ];
   return repeat(choresEveryMs, () => each(chores, (error) => log.error({ err: error }, 'the housekeeping failed')));
 }

@@ -8,6 +8,15 @@ export class CursorError extends Error {
   }
 }
 
+/** Something that came after the cursor has been pruned: to go on from it would be to miss that. */
+export class CursorExpiredError extends Error {
+  override readonly name = 'CursorExpiredError';
+  readonly code = 'CURSOR_EXPIRED';
+  constructor() {
+    super('Events after this cursor are no longer kept. The oldest that are begin after the workspace’s `oldestEventCursor`.');
+  }
+}
+
 export function encodeCursor(workspaceId: string, position: bigint): string {
   return Buffer.from(`1:${workspaceId}:${position}`).toString('base64url');
 }

@@ -1,6 +1,8 @@
-// The log: what an event is, and reading it. Events are appended by lifecycle/transition.ts alone, and never changed.
-import type { Db } from '../db.ts';
+// The log: what an event is, and reading it. Events are appended by lifecycle/transition.ts alone, and never changed; retention.ts prunes
+// the oldest, up to the log's horizon.
+import { type Db, Prisma } from '../db.ts';
 import type { LifecycleEvent } from '../generated/prisma/client.ts';
+import { CursorExpiredError } from './cursor.ts';
 
 /** Who made something happen and why. */
 export interface Cause {
@@ -29,9 +31,86 @@ export interface LogScope {
   readonly exportExecutionId?: string;
 }
 
-/** At most `limit` events after a position, in commit order. */
-export function readAfter(db: Db, scope: LogScope, after: bigint, limit: number): Promise<LifecycleEvent[]> {
-  return db.prisma.lifecycleEvent.findMany({ where: { ...scope, position: { gt: after } }, orderBy: { position: 'asc' }, take: limit });
+/** Events that follow one another in a log, read in one moment. */
+export interface LogPage {
+  readonly events: LifecycleEvent[];
+  /** All that the scope had after where the page begins, up to this position, is in the page. */
+  readonly through: bigint;
+  /** Whether retention took events from before the page: the workspace’s, or the subject’s. */
+  readonly isCutOff: boolean;
+}
+
+/**
+ * At most `limit` events after a position, in commit order; after null: from the oldest that is left. Throws CursorExpiredError where
+ * events of the scope after the position are gone.
+ */
+export async function readAfter(db: Db, scope: LogScope, after: bigint | null, limit: number): Promise<LogPage> {
+  const from = after ?? 0n;
+  const ofSubject =
+    scope.dataRunId !== undefined
+      ? Prisma.sql`AND e.data_run_id = ${scope.dataRunId}::uuid`
+      : scope.exportExecutionId !== undefined
+        ? Prisma.sql`AND e.export_execution_id = ${scope.exportExecutionId}::uuid`
+        : Prisma.empty;
+  // One statement: read on its own, the horizon could be that of another moment. By hand, since Prisma's joins take twice as long.
+  const rows = await db.prisma.$queryRaw<(LogEnds & (LifecycleEvent | { readonly position: null }))[]>`
+    SELECT l.position AS last, l.horizon, ${selected} FROM workspace_log l LEFT JOIN LATERAL (
+      SELECT * FROM lifecycle_event e
+      WHERE e.workspace_id = l.workspace_id AND e.position > ${from} ${ofSubject} ORDER BY e.position LIMIT ${limit}
+    ) e ON true WHERE l.workspace_id = ${scope.workspaceId}::uuid ORDER BY e.position`;
+  const [first] = rows;
+  if (first === undefined) return { events: [], through: from, isCutOff: false };
+  if (after !== null && after < first.horizon && !(await isKeptAfter(db, scope, after))) throw new CursorExpiredError();
+  const events = rows.flatMap(({ last: _, horizon: __, ...event }) => (event.position === null ? [] : [event]));
+  return {
+    events,
+    through: events.length < limit ? first.last : (events.at(-1)?.position ?? from),
+    isCutOff: first.horizon > 0n && !(ofSubject !== Prisma.empty && events[0]?.sequence === 1),
+  };
+}
+
+interface LogEnds {
+  readonly last: bigint;
+  readonly horizon: bigint;
+}
+
+const columns: Readonly<Record<keyof LifecycleEvent, string>> = {
+  workspaceId: 'workspace_id',
+  position: 'position',
+  dataRunId: 'data_run_id',
+  exportExecutionId: 'export_execution_id',
+  sequence: 'sequence',
+  at: 'at',
+  action: 'action',
+  from: 'from_state',
+  to: 'to_state',
+  actor: 'actor',
+  reason: 'reason',
+  requestId: 'request_id',
+  cause: 'cause',
+  dataset: 'dataset',
+  destination: 'destination',
+};
+const selected = Prisma.raw(
+  Object.entries(columns)
+    .map(([field, column]) => `e.${column} AS "${field}"`)
+    .join(', '),
+);
+
+const subjectsEnds = { lastPosition: true, events: { select: { sequence: true }, orderBy: { sequence: 'asc' }, take: 1 } } as const;
+
+/**
+ * Whether a subject still has all its events after a position below the horizon: there are none, or none of it was ever pruned. Where some
+ * were, which positions they had is not known any more, and the answer is no. What is true here was true of whatever was read before.
+ */
+async function isKeptAfter(db: Db, { dataRunId, exportExecutionId }: LogScope, after: bigint): Promise<boolean> {
+  const ends =
+    dataRunId !== undefined
+      ? await db.prisma.dataRun.findUnique({ where: { id: dataRunId }, select: subjectsEnds })
+      : exportExecutionId !== undefined
+        ? await db.prisma.exportExecution.findUnique({ where: { id: exportExecutionId }, select: subjectsEnds })
+        : null; // a workspace has no gaps: the event just after was pruned
+  return ends !== null && (ends.lastPosition <= after || ends.events[0]?.sequence === 1);
 }
 
 /** The position of the workspace's newest committed event. */

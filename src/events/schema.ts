@@ -35,7 +35,13 @@ export const dataRunEvent = builder.prismaObject('LifecycleEvent', {
   isTypeOf: (event) => (event as LifecycleEvent).dataRunId !== null, // only events reach an interface of events
   fields: (t) => ({
     dataset: t.exposeString('dataset', { nullable: true, description: 'The dataset whose step changed; null where the run did.' }),
-    dataRun: t.relation('dataRun', { nullable: false, description: 'The run, as it is now.', onNull: 'error' }),
+    // Not by the relation: that is looked up by the event, which may be pruned between being read and being shown.
+    dataRun: t.prismaField({
+      type: 'DataRun',
+      description: 'The run, as it is now.',
+      resolve: (query, { dataRunId }, _args, context) =>
+        context.db.prisma.dataRun.findUniqueOrThrow({ ...query, where: { id: dataRunId ?? '' } }), // never null: isTypeOf looked
+    }),
   }),
 });
 
@@ -44,17 +50,17 @@ export interface EventPageArgs {
   readonly after?: string | null | undefined;
 }
 
-/** A page of the log after a cursor, in the shape of a Relay connection. */
+/** A page of the log after a cursor, or from the oldest event that is left, in the shape of a Relay connection. */
 export async function eventPage(context: Context, scope: LogScope, args: EventPageArgs) {
   const size = pageSize(args);
-  const after = args.after === null || args.after === undefined ? 0n : decodeCursor(scope.workspaceId, args.after);
-  const read = await readAfter(context.db, scope, after, size + 1);
-  const edges = read.slice(0, size).map((event) => ({ cursor: encodeCursor(event.workspaceId, event.position), node: event }));
+  const after = args.after === null || args.after === undefined ? null : decodeCursor(scope.workspaceId, args.after);
+  const { events, isCutOff } = await readAfter(context.db, scope, after, size + 1);
+  const edges = events.slice(0, size).map((event) => ({ cursor: encodeCursor(event.workspaceId, event.position), node: event }));
   return {
     edges,
     pageInfo: {
-      hasNextPage: read.length > size,
-      hasPreviousPage: after > 0n,
+      hasNextPage: events.length > size,
+      hasPreviousPage: after === null ? isCutOff : after > 0n,
       startCursor: edges[0]?.cursor ?? null,
       endCursor: edges.at(-1)?.cursor ?? null,
     },

@@ -152,7 +152,12 @@ export const executionEvent = builder.prismaObject('LifecycleEvent', {
   isTypeOf: (event) => (event as LifecycleEvent).exportExecutionId !== null, // only events reach an interface of events
   fields: (t) => ({
     destination: t.exposeString('destination', { nullable: true, description: 'The destination whose delivery changed; null otherwise.' }),
-    exportExecution: t.relation('exportExecution', { nullable: false, description: 'The export, as it is now.', onNull: 'error' }),
+    exportExecution: t.prismaField({
+      type: 'ExportExecution',
+      description: 'The export, as it is now.',
+      resolve: (query, { exportExecutionId }, _args, context) =>
+        context.db.prisma.exportExecution.findUniqueOrThrow({ ...query, where: { id: exportExecutionId ?? '' } }), // as for `dataRun`
+    }),
   }),
 });
 

@@ -12,7 +12,7 @@ import {
   NotFoundError,
   type PackageProblem,
 } from '../errors.ts';
-import { CursorError } from '../events/cursor.ts';
+import { CursorError, CursorExpiredError } from '../events/cursor.ts';
 import { builder, globalId } from './builder.ts';
 
 const errorInterface = builder.interfaceRef<{ code: string; message: string }>('Error').implement({
@@ -97,6 +97,7 @@ const coded = [
   InvalidInputError,
   InvalidPackageError,
   CursorError,
+  CursorExpiredError,
   BusyError,
   UnauthenticatedError,
 ];

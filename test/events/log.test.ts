@@ -181,12 +181,10 @@ it('wakes a reader for an event that was committed while it read for the first t
   // The page is read, then the event is committed and announced, then the reader gets the page.
   const prisma = plain.prisma.$extends({
     query: {
-      lifecycleEvent: {
-        async findMany({ args, query }) {
-          const page = await query(args);
-          if (++reads === 1) await write(db, runs[0] ?? '', 'between');
-          return page;
-        },
+      async $queryRaw({ args, query }) {
+        const page = await query(args);
+        if (++reads === 1) await write(db, runs[0] ?? '', 'between');
+        return page;
       },
     },
   });
