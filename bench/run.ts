@@ -1,4 +1,4 @@
-// Ratios, each side measured in the same run on the same Postgres: `npm run bench [-- transition|list|load|export|download]`.
+// Ratios, each side measured in the same run on the same Postgres: `npm run bench [-- transition|list|load|export|download|subscribers]`.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -7,10 +7,18 @@ import { benchDownload } from './download.ts';
 import { benchExport } from './export.ts';
 import { benchList } from './list.ts';
 import { benchLoad } from './load.ts';
+import { benchSubscribers } from './subscribers.ts';
 import { benchTransition } from './transition.ts';
 
 const wanted = process.argv.slice(2);
-const benches = { transition: benchTransition, list: benchList, load: benchLoad, export: benchExport, download: benchDownload };
+const benches = {
+  transition: benchTransition,
+  list: benchList,
+  load: benchLoad,
+  export: benchExport,
+  download: benchDownload,
+  subscribers: benchSubscribers,
+};
 
 const home = mkdtempSync(path.join(tmpdir(), 'packhorse-bench-'));
 // Durable, as in production: fsync stays on.

@@ -76,6 +76,9 @@ export interface Config {
   /** How long a request waits for the pass it asked for. */
   readonly deadlineMs: number;
   readonly cancelDeadlineMs: number;
+  /** How many events a subscriber that was up to date may fall behind. */
+  readonly streamBacklog: number;
+  readonly eventRetentionDays: number;
   readonly logLevel: (typeof logLevels)[number];
   readonly limits: Limits;
 }
@@ -140,11 +143,13 @@ const settings = z.object({
   PACKHORSE_QUEUE_HOURS: whole(24, 1, 8_760),
   PACKHORSE_GRANT_HOURS: whole(24, 1, 8_760),
   PACKHORSE_STAGED_HOURS: whole(24, 1, 8_760),
+  PACKHORSE_EVENT_RETENTION_DAYS: whole(365, 1, 36_500),
   PACKHORSE_LEASE_MS: whole(30_000, 100, longestTimer),
   PACKHORSE_HEARTBEAT_MS: whole(10_000, 10, longestTimer),
   PACKHORSE_POLL_MS: whole(5_000, 10, longestTimer),
   PACKHORSE_DEADLINE_MS: whole(10_000, 1, longestTimer),
   PACKHORSE_CANCEL_DEADLINE_MS: whole(5_000, 1, longestTimer),
+  PACKHORSE_STREAM_BACKLOG: whole(10_000, 1),
   PACKHORSE_LOG_LEVEL: oneOf(logLevels, 'info'),
   PACKHORSE_MAX_BODY_BYTES: whole(262_144),
   PACKHORSE_MAX_PACKAGE_BYTES: whole(1_073_741_824),
@@ -209,6 +214,8 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     pollMs: value.PACKHORSE_POLL_MS,
     deadlineMs: value.PACKHORSE_DEADLINE_MS,
     cancelDeadlineMs: value.PACKHORSE_CANCEL_DEADLINE_MS,
+    streamBacklog: value.PACKHORSE_STREAM_BACKLOG,
+    eventRetentionDays: value.PACKHORSE_EVENT_RETENTION_DAYS,
     logLevel: value.PACKHORSE_LOG_LEVEL,
     limits: {
       bodyBytes: value.PACKHORSE_MAX_BODY_BYTES,

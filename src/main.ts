@@ -8,6 +8,7 @@ import { jwtSecret } from './auth/secret.ts';
 import type { TokenSettings } from './auth/token.ts';
 import { type Config, ensureHome, urlOf } from './config.ts';
 import { type Db, openDb } from './db.ts';
+import { fanOut } from './events/fan-out.ts';
 import { type Bell, startBell } from './events/listen.ts';
 import { assembleExports } from './exports/assemble.ts';
 import { ensureSlots } from './exports/dispatcher.ts';
@@ -108,9 +109,17 @@ export function assemble({ databaseUrl, config, secret, publicUrl, log, targets,
   const storage = storageOf(config.storage);
   const limits = packageLimits(config);
   const outgoing = assembleExports({ databaseUrl, config, secret, publicUrl, log, stop, storage, db, announcing });
+  let delivered = 0;
   const app: App = {
     db,
     bell,
+    fan: fanOut({
+      backlog: config.streamBacklog,
+      onDelivered(count) {
+        delivered += count;
+      },
+    }),
+    delivered: () => delivered,
     runs: { db, driver, settings: { grantHours: config.grantHours, deadlineMs: config.deadlineMs } },
     packages: { db, storage, limits, secret, publicUrl, stagedHours: config.stagedHours },
     exports: outgoing.exports,
@@ -162,6 +171,7 @@ export async function startPackhorse(config: Config, log: Log, targets?: PartOpt
         loads: config.storeConcurrency,
         exports: config.exportSlots,
         pollMs: config.pollMs,
+        eventRetentionDays: config.eventRetentionDays,
         log,
       });
       undo.push(() => worker.stop());

@@ -47,3 +47,8 @@ export function visibleWorkspaces(viewer: Viewer): { slug?: { in: string[] } } {
   if (!can(viewer, 'workspace:read')) return { slug: { in: [] } };
   return viewer.workspaces === '*' ? {} : { slug: { in: [...viewer.workspaces] } };
 }
+
+/** All of a viewer that an answer depends on, but who it is: two with the same see the same. */
+export function rightsOf({ permissions: own, workspaces }: Viewer): string {
+  return JSON.stringify([[...own].sort(), workspaces === '*' ? '*' : [...workspaces].sort()]);
+}

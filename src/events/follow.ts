@@ -28,21 +28,22 @@ export function cancellable<T>(
   make: (signal: AbortSignal) => AsyncGenerator<T>,
 ): AsyncIterableIterator<T> {
   const own = new AbortController();
-  const abort = () => own.abort();
-  if (signals.some((signal) => signal.aborted)) own.abort();
-  for (const signal of signals) signal.addEventListener('abort', abort);
+  // Whatever ends it: a stream may be made for a reader that has left meanwhile, and asks for nothing.
+  const over = () => {
+    clearTimeout(expiry);
+    for (const signal of signals) signal.removeEventListener('abort', over);
+    own.abort();
+  };
   const remaining = expiresAt === null ? longestTimer : Math.max(0, expiresAt.getTime() - Date.now());
   let expired = false;
   const expire = () => {
     expired = true;
-    abort();
+    over();
   };
   const expiry = expiresAt === null ? undefined : setTimeout(expire, Math.min(remaining, longestTimer));
+  for (const signal of signals) signal.addEventListener('abort', over);
+  if (signals.some((signal) => signal.aborted)) over();
   const source = make(own.signal);
-  const over = () => {
-    clearTimeout(expiry);
-    for (const signal of signals) signal.removeEventListener('abort', abort);
-  };
   return {
     [Symbol.asyncIterator]() {
       return this;
@@ -60,39 +61,65 @@ export function cancellable<T>(
     },
     async return() {
       over();
-      own.abort();
       return source.return(undefined);
     },
     async throw(error) {
       over();
-      own.abort();
       return source.throw(error);
     },
   };
 }
 
 /** The position to follow from: the cursor’s, or now. */
-export async function startingPoint(db: Db, workspaceId: string, after: string | null | undefined): Promise<bigint> {
-  const last = await lastPosition(db, workspaceId);
+export async function startingPoint(db: Db, scope: LogScope, after: string | null | undefined): Promise<bigint> {
+  const last = await lastPosition(db, scope.workspaceId);
   if (after === null || after === undefined) return last;
-  const position = decodeCursor(workspaceId, after);
+  const position = decodeCursor(scope.workspaceId, after);
   // Ahead of the log: of a database that was restored since, say. Whoever waited there would miss what is written until then.
   if (position > last) throw new CursorError();
+  await readAfter(db, scope, position, 1); // refuses an expired one, so that the operation fails rather than its stream
   return position;
 }
 
+/** What a stream of events tells whoever carries it on, and is told by them. */
+export interface StreamPlace {
+  /** Follow from here, whatever the operation says. */
+  readonly from: bigint | null;
+  /** The same as a client’s cursor, which is looked at as the operation’s own would be. */
+  readonly after?: string | null;
+  /** Where the stream begins; then of each event, just before it is given; and how far all is given, just before `atTail`. */
+  readonly at: (position: bigint, workspaceId: string) => void;
+  /** All that was in the log is given. Called again after each look that found nothing more. */
+  readonly atTail: () => void;
+}
+
 /** Every event after `after`, in order, once each: what is in the log, then what comes. Ends when the signal aborts. */
-export async function* follow(db: Db, bell: Bell, scope: LogScope, after: bigint, signal: AbortSignal): AsyncGenerator<LifecycleEvent> {
+export async function* follow(
+  db: Db,
+  bell: Bell,
+  scope: LogScope,
+  after: bigint,
+  signal: AbortSignal,
+  place?: StreamPlace,
+): AsyncGenerator<LifecycleEvent> {
   using waiter = bell.waiter([`log:${scope.workspaceId}`], signal); // before the first read, or a notice could slip between
   let position = after;
+  place?.at(position, scope.workspaceId);
   while (!signal.aborted) {
     const page = await readAfter(db, scope, position, pageSize);
-    for (const event of page) {
+    waiter.found(page.events.length);
+    for (const event of page.events) {
       if (signal.aborted) return;
       position = event.position;
+      place?.at(position, scope.workspaceId);
       yield event;
     }
-    if (page.length < pageSize) await waiter.wait();
+    // Also past what was not of this scope, so that pruning never overtakes a reader that is up to date.
+    position = page.through;
+    if (page.events.length === pageSize) continue;
+    place?.at(position, scope.workspaceId);
+    place?.atTail();
+    if (!signal.aborted) await waiter.wait();
   }
 }
 

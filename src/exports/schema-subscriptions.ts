@@ -71,9 +71,9 @@ builder.subscriptionFields((t) => ({
     },
     subscribe: async (_root, { id, after }, context) => {
       const execution = await visibleExecution(context, viewerOf(context), idIn('ExportExecution', id));
-      const from = await startingPoint(context.db, execution.workspaceId, after);
       const scope = { workspaceId: execution.workspaceId, exportExecutionId: execution.id };
-      return cancellable(context.ends(), (signal) => follow(context.db, context.bell, scope, from, signal));
+      const from = context.place?.from ?? (await startingPoint(context.db, scope, context.place?.after ?? after));
+      return cancellable(context.ends(), (signal) => follow(context.db, context.bell, scope, from, signal, context.place));
     },
     resolve: (event) => event,
   }),

@@ -3,7 +3,8 @@ import { GraphQLError } from 'graphql';
 import type { Caller } from '../auth/caller.ts';
 import type { Viewer } from '../auth/viewer.ts';
 import type { Db } from '../db.ts';
-import type { StreamEnds } from '../events/follow.ts';
+import type { FanOut } from '../events/fan-out.ts';
+import type { StreamEnds, StreamPlace } from '../events/follow.ts';
 import type { Bell } from '../events/listen.ts';
 import type { Exports } from '../exports/operations.ts';
 import type { Packages } from '../packages/operations.ts';
@@ -12,6 +13,9 @@ import type { Runs } from '../runs/operations.ts';
 export interface App {
   readonly db: Db;
   readonly bell: Bell;
+  readonly fan: FanOut;
+  /** How many results of subscriptions were sent to sockets. */
+  readonly delivered: () => number;
   readonly runs: Runs;
   readonly packages: Packages;
   readonly exports: Exports;
@@ -23,6 +27,8 @@ export interface Context extends App {
   readonly requestId: string;
   /** What ends a stream that this operation opens. Asked for by streams alone: a request's signal costs something to make. */
   readonly ends: () => StreamEnds;
+  /** Given by who carries a stream of events on to others. */
+  readonly place?: StreamPlace;
 }
 
 export function unauthenticated(message = 'A valid access token is needed: Authorization: Bearer <token>.'): GraphQLError {

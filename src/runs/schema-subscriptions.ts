@@ -81,9 +81,9 @@ builder.subscriptionFields((t) => ({
     },
     subscribe: async (_root, { id, after }, context) => {
       const run = await visibleRun(context, viewerOf(context), idIn('DataRun', id));
-      const from = await startingPoint(context.db, run.workspaceId, after);
       const scope = { workspaceId: run.workspaceId, dataRunId: run.id };
-      return cancellable(context.ends(), (signal) => follow(context.db, context.bell, scope, from, signal));
+      const from = context.place?.from ?? (await startingPoint(context.db, scope, context.place?.after ?? after));
+      return cancellable(context.ends(), (signal) => follow(context.db, context.bell, scope, from, signal, context.place));
     },
     resolve: (event) => event,
   }),
@@ -97,8 +97,9 @@ builder.subscriptionFields((t) => ({
     subscribe: async (_root, { workspace, after }, context) => {
       const found = await seeWorkspace(context.db, viewerOf(context), idIn('Workspace', workspace));
       if (found === null) throw new NotFoundError('workspace');
-      const from = await startingPoint(context.db, found.id, after);
-      return cancellable(context.ends(), (signal) => follow(context.db, context.bell, { workspaceId: found.id }, from, signal));
+      const scope = { workspaceId: found.id };
+      const from = context.place?.from ?? (await startingPoint(context.db, scope, context.place?.after ?? after));
+      return cancellable(context.ends(), (signal) => follow(context.db, context.bell, scope, from, signal, context.place));
     },
     resolve: (event) => event,
   }),

@@ -9,8 +9,11 @@ import type { YogaServerInstance } from 'graphql-yoga';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { bearer, type TokenSettings, verifyToken } from '../auth/token.ts';
 import type { Viewer } from '../auth/viewer.ts';
+import type { FanOut, OpenStream } from '../events/fan-out.ts';
+import { cancellable } from '../events/follow.ts';
 import { type Context, unauthenticated } from '../graphql/context.ts';
 import type { Log } from '../log.ts';
+import { outletOf, sharingKey } from './sharing.ts';
 
 /** Given by sockets, whose token comes with the connection; absent over HTTP, where it comes with the request. */
 export interface SocketContext {
@@ -25,6 +28,7 @@ export interface SocketOptions {
   /** Where our own pages may come from, besides the address that was asked. */
   readonly publicUrl: () => string;
   readonly limits: { readonly socketFrameBytes: number; readonly socketOperations: number };
+  readonly fan: FanOut;
   readonly log: Log;
 }
 
@@ -45,7 +49,7 @@ const longestBacklogBytes = 16 * 1024 * 1024;
 const longestTimer = 2 ** 31 - 1; // a longer one fires at once
 
 export function attachSockets(server: Server, options: SocketOptions): { dispose(): Promise<void> } {
-  const { yoga, tokens, limits, log } = options;
+  const { yoga, tokens, limits, fan, log } = options;
   const sessions = new WeakMap<object, Session>();
   const wss = new WebSocketServer({ noServer: true, maxPayload: limits.socketFrameBytes }); // the default is 100 MiB
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
@@ -90,7 +94,7 @@ export function attachSockets(server: Server, options: SocketOptions): { dispose
           return false;
         }
       },
-      onSubscribe: async ({ extra, subscriptions }, _id, params) => {
+      onSubscribe: async ({ extra, subscriptions }, id, params) => {
         const session = sessions.get(extra.socket);
         // Its token has expired: until the client answers the closing frame its operations still arrive.
         if (session === undefined) return [unauthenticated()];
@@ -112,15 +116,21 @@ export function attachSockets(server: Server, options: SocketOptions): { dispose
         }
         const errors = validate(schema, document);
         if (errors.length > 0) return errors.map(withoutHttp);
+        const contextValue: Context = await contextFactory();
         const args: ExecutionArgs = {
           schema,
           document,
           operationName: params.operationName ?? null,
           variableValues: params.variables ?? null,
-          contextValue: await contextFactory(),
-          rootValue: { execute, subscribe },
         };
-        return args;
+        const open: OpenStream = (place, ended) =>
+          subscribe({ ...args, contextValue: { ...contextValue, place, ends: () => ({ signals: [ended], expiresAt: null }) } });
+        const shared = () => {
+          const key = sharingKey(document, params, session.viewer);
+          const outlet = outletOf(extra.socket, id);
+          return cancellable({ signals: [signal], expiresAt: null }, (ended) => fan.subscribe(key, open, outlet, ended));
+        };
+        return { ...args, contextValue, rootValue: { execute, subscribe: shared } };
       },
       // The envelope's functions travel in the root value, so that plugins see socket operations too.
       execute: (args) => (args.rootValue as { execute: (a: unknown) => never }).execute(args),

@@ -37,7 +37,7 @@ it('keeps nothing of five hundred subscribers that left, though nothing was publ
     const torn = await Promise.all(upTo(250).map(() => rawSocket(app, token)));
     for (const raw of polite) for (const n of upTo(10)) raw.subscribe(`s${n}`, events, { id: runId(runs[n] ?? '') });
     for (const [n, raw] of torn.entries()) raw.subscribe('s', events, { id: runId(runs[n % 25] ?? '') });
-    await expect.poll(() => bell.waiting(), { timeout: 20_000 }).toBe(500);
+    await expect.poll(() => app.app.fan.counts().sharing, { timeout: 20_000 }).toBe(500);
     return { polite, torn };
   };
   const leave = async ({ polite, torn }: { polite: RawSocket[]; torn: RawSocket[] }) => {
@@ -67,7 +67,7 @@ it('holds no more than a little for a reader that has stopped reading, and serve
   const after = encodeCursor(workspaceId, 1n);
   const [slow, fast] = [await rawSocket(app), await rawSocket(app)];
   for (const raw of [slow, fast]) raw.subscribe('s', events, { id: runId(id), after });
-  await expect.poll(() => bell.waiting()).toBe(2);
+  await expect.poll(() => app.app.fan.counts().sharing).toBe(2);
   slow.socket.pause();
   const before = held();
   const reason = 'x'.repeat(4_000); // 5,000 of them are more than the kernel keeps for a socket

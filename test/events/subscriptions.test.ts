@@ -211,7 +211,7 @@ it('ends every stream when the server stops, soon, and leaves nothing', async ()
   for (const each of [raw, deaf]) each.subscribe('2', runProgress, { id: runId(id) });
   for (const each of [raw, deaf]) await each.reach((message) => message.id === '1');
   const sse = await events(second.url, runId(id), null);
-  await expect.poll(() => second.app.bell.waiting()).toBe(5);
+  await expect.poll(() => [second.app.fan.counts().subscribers, second.app.bell.waiting()]).toEqual([4, 4]);
   deaf.socket.pause(); // answers no closing frame
   const began = performance.now();
   await second.stop();

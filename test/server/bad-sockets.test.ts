@@ -72,7 +72,7 @@ describe('websockets', () => {
     expect(refused.map(({ payload }) => payload[0].extensions.code)).toEqual(Array(5).fill('TOO_MANY_OPERATIONS'));
     // One that ends makes room.
     socket.say({ id: '0', type: 'complete' });
-    await expect.poll(() => app.app.bell.waiting()).toBe(19);
+    await expect.poll(() => app.app.fan.counts().subscribers).toBe(19);
     socket.say({ id: 'next', type: 'subscribe', payload: { query: '{ viewer { subject } }' } });
     expect((await socket.until(({ id }) => id === 'next')).type).toBe('next');
     socket.socket.close();

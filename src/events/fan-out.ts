@@ -1,0 +1,187 @@
+// Many subscribers, one read: those who follow the same thing with the same operation and the same rights share one stream, one execution
+// and one serialised payload of each event. Everybody begins alone, at a cursor of their own, and joins the others where they have caught up.
+import type { StreamPlace } from './follow.ts';
+
+/** Of an operation, as its library makes it: here it is only handed on, and serialised. */
+export type Result = object;
+
+/** Where payloads go: one operation on one socket. */
+export interface Outlet {
+  /** Sends a serialised result. False: it does not take more for now, and has not taken this one. */
+  readonly send: (json: string) => boolean;
+  /** It cannot keep up: closed, so that its client comes again with its cursor. */
+  readonly giveUp: () => void;
+}
+
+/** Opens the operation’s stream of results at a place of its own, until the signal ends it. */
+export type OpenStream = (place: StreamPlace, signal: AbortSignal) => Promise<AsyncIterable<Result> | Result>;
+
+export interface FanOut {
+  /**
+   * The results of one subscriber. While it is with the others, they go to its outlet and not through here. `key` says who may share: all
+   * that a payload depends on, rights first of all. Ends with the signal.
+   */
+  subscribe(key: string, open: OpenStream, outlet: Outlet, signal: AbortSignal): AsyncGenerator<Result>;
+  /** Subscribers in all; those of them that are with others; and the streams that these share. */
+  counts(): { readonly subscribers: number; readonly sharing: number; readonly streams: number };
+}
+
+interface Member {
+  position: bigint;
+  readonly outlet: Outlet;
+  /** Called once, when it is with the others no more. */
+  readonly left: (how: Leaving) => void;
+}
+
+type Leaving = { readonly is: 'behind' } | { readonly is: 'ended' } | { readonly is: 'failed'; readonly error: unknown };
+
+interface Group {
+  position: bigint;
+  readonly members: Set<Member>;
+  readonly stop: AbortController;
+}
+
+export interface FanOutOptions {
+  /** How many events a reader that was up to date may fall behind before it is given up. */
+  readonly backlog: number;
+  readonly onDelivered?: (count: number) => void;
+}
+
+export function fanOut({ backlog, onDelivered }: FanOutOptions): FanOut {
+  const groups = new Map<string, Group>();
+  let subscribers = 0;
+
+  function part(key: string, group: Group, member: Member, how: Leaving): void {
+    if (!group.members.delete(member)) return;
+    if (group.members.size === 0) {
+      if (groups.get(key) === group) groups.delete(key);
+      group.stop.abort();
+    }
+    member.left(how);
+  }
+
+  function begin(key: string, from: bigint, open: OpenStream): Group {
+    const group: Group = { position: from, members: new Set(), stop: new AbortController() };
+    groups.set(key, group);
+    const over = (how: Leaving) => {
+      if (groups.get(key) === group) groups.delete(key);
+      for (const member of group.members) part(key, group, member, how);
+    };
+    give(key, group, open).then(
+      () => over({ is: 'ended' }),
+      (error: unknown) => over({ is: 'failed', error }),
+    );
+    return group;
+  }
+
+  async function give(key: string, group: Group, open: OpenStream): Promise<void> {
+    let position = group.position;
+    const place: StreamPlace = { from: position, at: (now) => (position = now), atTail: () => {} };
+    const stream = await open(place, group.stop.signal);
+    if (!(Symbol.asyncIterator in stream)) throw new Refused(stream);
+    for await (const result of stream) {
+      const json = JSON.stringify(result);
+      group.position = position;
+      let taken = 0;
+      for (const member of group.members) {
+        if (member.position >= position) continue; // it had this one while it was alone
+        if (member.outlet.send(json)) {
+          member.position = position;
+          taken++;
+        } else part(key, group, member, { is: 'behind' });
+      }
+      onDelivered?.(taken);
+    }
+  }
+
+  /** With the others at `position`, or null where they have given more than that already. */
+  function join(
+    key: string,
+    position: bigint,
+    open: OpenStream,
+    outlet: Outlet,
+    signal: AbortSignal,
+  ): Promise<{ how: Leaving; position: bigint }> | null {
+    const known = groups.get(key);
+    if (known !== undefined && known.position > position) return null;
+    const group = known ?? begin(key, position, open);
+    return new Promise((resolve) => {
+      const onAbort = () => part(key, group, member, { is: 'ended' });
+      const member: Member = {
+        position,
+        outlet,
+        left(how) {
+          signal.removeEventListener('abort', onAbort);
+          resolve({ how, position: member.position });
+        },
+      };
+      group.members.add(member);
+      signal.addEventListener('abort', onAbort, { once: true });
+    });
+  }
+
+  async function* follow(key: string, open: OpenStream, outlet: Outlet, signal: AbortSignal): AsyncGenerator<Result> {
+    let from: bigint | null = null;
+    while (!signal.aborted) {
+      const alone = new AbortController();
+      const onAbort = () => alone.abort();
+      signal.addEventListener('abort', onAbort, { once: true });
+      let here = 0n;
+      const turn: { joined: ReturnType<typeof join> } = { joined: null };
+      const place: StreamPlace = {
+        from,
+        at: (now) => (here = now),
+        atTail() {
+          if (alone.signal.aborted) return;
+          // At once, with nothing between the look and this: what comes from here on comes by the others.
+          turn.joined = join(key, here, open, outlet, signal);
+          if (turn.joined !== null) alone.abort();
+        },
+      };
+      try {
+        const stream = await open(place, alone.signal);
+        if (!(Symbol.asyncIterator in stream)) return yield stream;
+        for await (const result of stream) {
+          yield result;
+          onDelivered?.(1); // its reader has come for the next
+          const ahead = groups.get(key)?.position ?? 0n;
+          if (from !== null && ahead - here > backlog) return outlet.giveUp();
+        }
+      } finally {
+        signal.removeEventListener('abort', onAbort);
+      }
+      if (turn.joined === null) return; // the stream has ended by itself
+      const { how, position } = await turn.joined;
+      if (how.is === 'failed' && how.error instanceof Refused) return yield how.error.result;
+      if (how.is === 'failed') throw how.error;
+      if (how.is === 'ended') return;
+      from = position;
+    }
+  }
+
+  return {
+    async *subscribe(key, open, outlet, signal) {
+      subscribers++;
+      try {
+        yield* follow(key, open, outlet, signal);
+      } finally {
+        subscribers--;
+      }
+    },
+    counts() {
+      let sharing = 0;
+      for (const group of groups.values()) sharing += group.members.size;
+      return { subscribers, sharing, streams: groups.size };
+    },
+  };
+}
+
+/** The shared stream could not be opened; the result says why. */
+class Refused extends Error {
+  override readonly name = 'Refused';
+  readonly result: Result;
+  constructor(result: Result) {
+    super('the stream was refused');
+    this.result = result;
+  }
+}
