@@ -19,6 +19,8 @@ export interface ProbeTimes {
 export interface Waiter {
   /** Resolves at the next notice since the last wait, on reconnect, on abort, or after the poll period. */
   wait(): Promise<void>;
+  /** How many events its owner found when it looked after the last wait. */
+  found(events: number): void;
   [Symbol.dispose](): void;
 }
 
@@ -28,11 +30,25 @@ export interface Bell {
   waiter(topics: readonly Topic[], signal: AbortSignal): Waiter;
   /** How many waiters are open; a test of leaks. */
   waiting(): number;
+  counts(): BellCounts;
   close(): Promise<void>;
 }
 
+export interface BellCounts {
+  /** Topics that were rung here, and that other processes rang. */
+  readonly own: number;
+  readonly other: number;
+  readonly connected: boolean;
+  readonly reconnects: number;
+  /** Events that waiters found after their poll period, and of which no notice came within another one. */
+  readonly foundByPoll: number;
+}
+
+type Woken = 'notice' | 'connection' | 'timer' | 'end';
+
 interface Flag {
-  dirty: boolean;
+  /** Why it is to be looked again; null: nothing has come since the last wait. */
+  dirty: Woken | null;
   wake: (() => void) | undefined;
 }
 
@@ -53,16 +69,17 @@ export function startBell(
   let connecting: Promise<void> = Promise.resolve();
   let asking: Promise<unknown> | undefined;
   let open = 0;
+  const counted = { own: 0, other: 0, connects: 0, foundByPoll: 0 };
 
-  const raise = (flag: Flag) => {
-    flag.dirty = true;
+  const raise = (flag: Flag, why: Woken) => {
+    if (flag.dirty !== 'notice') flag.dirty = why;
     flag.wake?.();
   };
   const wake = (topic: Topic) => {
-    for (const flag of flags.get(topic) ?? []) raise(flag);
+    for (const flag of flags.get(topic) ?? []) raise(flag, 'notice');
   };
-  const wakeAll = () => {
-    for (const set of flags.values()) for (const flag of set) raise(flag);
+  const wakeAll = (why: Woken) => {
+    for (const set of flags.values()) for (const flag of set) raise(flag, why);
   };
 
   const connect = async (waitMs: number): Promise<void> => {
@@ -78,7 +95,9 @@ export function startBell(
     const own = next as unknown as { processID: number | null }; // set by pg when connected, missing from its types
     next.on('notification', ({ payload, processId }) => {
       if (processId === own.processID) return; // rung here already
-      for (const topic of payload?.split(' ') ?? []) wake(topic as Topic); // only we notify on our channel
+      const topics = (payload?.split(' ') ?? []) as Topic[]; // only we notify on our channel
+      counted.other += topics.length;
+      for (const topic of topics) wake(topic);
     });
     try {
       await next.connect();
@@ -96,7 +115,8 @@ export function startBell(
       again(50);
     });
     client = next;
-    wakeAll();
+    counted.connects++;
+    wakeAll('connection');
     clearTimeout(relay);
     relay = undefined;
     flush();
@@ -152,24 +172,30 @@ export function startBell(
   again(0);
   return {
     ring(topic) {
+      counted.own++;
       wake(topic);
       pending.add(topic);
       flush();
     },
     waiter(topics, signal) {
-      const flag: Flag = { dirty: false, wake: undefined };
+      const flag: Flag = { dirty: null, wake: undefined };
+      let woken: Woken | null = null;
+      let unannounced = 0;
       for (const topic of topics) {
         const set = flags.get(topic) ?? new Set();
         flags.set(topic, set.add(flag));
       }
       open++;
-      const onAbort = () => raise(flag);
+      const onAbort = () => raise(flag, 'end');
       signal.addEventListener('abort', onAbort);
       return {
         async wait() {
-          if (!flag.dirty && !signal.aborted) {
+          if (flag.dirty === null && !signal.aborted) {
             await new Promise<void>((resolve) => {
-              const timer = setTimeout(resolve, pollMs);
+              const timer = setTimeout(() => {
+                flag.dirty ??= 'timer';
+                resolve();
+              }, pollMs);
               flag.wake = () => {
                 clearTimeout(timer);
                 resolve();
@@ -177,7 +203,14 @@ export function startBell(
             });
             flag.wake = undefined;
           }
-          flag.dirty = false;
+          woken = flag.dirty;
+          flag.dirty = null;
+          // A commit just before the timer is found before its notice is here: that one is late, not lost.
+          if (woken === 'timer' || woken === 'connection') counted.foundByPoll += unannounced;
+          unannounced = 0;
+        },
+        found(events) {
+          if (woken === 'timer') unannounced += events;
         },
         [Symbol.dispose]() {
           open--;
@@ -191,12 +224,19 @@ export function startBell(
       };
     },
     waiting: () => open,
+    counts: () => ({
+      own: counted.own,
+      other: counted.other,
+      connected: client !== undefined,
+      reconnects: Math.max(0, counted.connects - 1),
+      foundByPoll: counted.foundByPoll,
+    }),
     async close() {
       closed = true;
       clearInterval(probe);
       clearTimeout(retry);
       clearTimeout(relay);
-      wakeAll();
+      wakeAll('end');
       const limit = setTimeout(() => newest?.connection.stream.destroy(), closeLimitMs);
       await connecting;
       await asking;

@@ -13,8 +13,10 @@ import { publicError } from '../graphql/errors.ts';
 import type { Log } from '../log.ts';
 import { handleDownload, isDownload } from './downloads.ts';
 import { documentLimits } from './limits.ts';
+import { metricsOf } from './metrics.ts';
 import { schema } from './schema.ts';
 import { attachSockets, type SocketContext } from './sockets.ts';
+import { eventStreams } from './sse.ts';
 import { handleUpload, isUpload } from './uploads.ts';
 
 export interface HttpOptions {
@@ -33,6 +35,8 @@ export interface HttpOptions {
   /** Null when all is well, else what is not ready, in a word. */
   readonly notReady: () => Promise<string | null>;
   readonly log: Log;
+  /** How long a stream over HTTP may be silent at most; 12 s if not given. */
+  readonly keepAliveMs?: number;
 }
 
 export interface RunningServer {
@@ -46,6 +50,7 @@ const idleMs = 60_000;
 
 export async function serve(options: HttpOptions): Promise<RunningServer> {
   const { app, limits, log, tokens } = options;
+  const metrics = metricsOf(app);
   const closing = new AbortController();
   setMaxListeners(0, closing.signal); // each stream has one
   const yoga = createYoga<SocketContext, Context>({
@@ -56,7 +61,7 @@ export async function serve(options: HttpOptions): Promise<RunningServer> {
     multipart: false,
     maxRequestBodySize: false, // limited below, by the stream itself: yoga's own limit costs half of the throughput
     parserAndValidationCache: { validationCache: false }, // limits.ts keeps what may be kept
-    plugins: [documentLimits<Context>(limits), jsonOnly(), codedVariables()],
+    plugins: [documentLimits<Context>(limits), jsonOnly(), codedVariables(), eventStreams(options.keepAliveMs)],
     graphiql: false,
     cors: false, // our pages are on this origin, and yoga's default invites every other one
     logging: false,
@@ -102,6 +107,7 @@ export async function serve(options: HttpOptions): Promise<RunningServer> {
     if (request.method !== 'GET' && request.method !== 'HEAD') return void response.writeHead(405).end();
     if (url.pathname === '/.well-known/packhorse-keys.json') return json(response, await publicKeys(app.db));
     if (url.pathname === '/graphiql') return void response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(graphiql);
+    if (url.pathname === '/metrics') return void response.writeHead(200, { 'content-type': metrics.contentType }).end(await metrics.text());
     if (url.pathname === '/healthz') return plain(response, 200, 'ok');
     if (url.pathname === '/readyz') {
       const reason = closing.signal.aborted ? 'stopping' : await options.notReady();
@@ -119,6 +125,7 @@ export async function serve(options: HttpOptions): Promise<RunningServer> {
     tokens,
     publicUrl: app.packages.publicUrl,
     limits,
+    fan: app.fan,
     log,
   });
 

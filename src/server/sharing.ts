@@ -36,6 +36,10 @@ function cursorVariable(document: DocumentNode, operationName: string | null | u
   const value = field?.kind === Kind.FIELD ? field.arguments?.find(({ name }) => name.value === 'after')?.value : undefined;
   if (value?.kind !== Kind.VARIABLE) return undefined;
   let uses = 0;
-  visit(document, { Variable: ({ name }) => void (uses += name.value === value.name.value ? 1 : 0) });
+  visit(document, {
+    Variable({ name }) {
+      if (name.value === value.name.value) uses++;
+    },
+  });
   return uses === 2 ? value.name.value : undefined; // where it is declared, and here
 }

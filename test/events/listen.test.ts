@@ -195,6 +195,61 @@ it('takes over a thousand topics at once', async () => {
   await Promise.all([here.close(), there.close()]);
 });
 
+it('counts what was found by the poll and never announced, not what was announced late', async () => {
+  const bell = openBell(url, 200);
+  const { workspaceId, runs } = await makeYard(db, 1);
+  const [id = ''] = runs;
+  const reader = read(db, bell, { workspaceId });
+  await expect.poll(() => reader.events.length).toBe(1);
+  await write(db, id, 'late');
+  await reader.until('late');
+  bell.ring(`log:${workspaceId}`);
+  for (const n of upTo(4)) {
+    await write(db, id, `lost ${n}`);
+    await reader.until(`lost ${n}`);
+  }
+  expect(bell.counts().foundByPoll).toBe(3); // whether a notice of the fourth comes is still open
+  reader.stop();
+  await bell.close();
+});
+
+it('counts nothing as found by the poll where notices come, however often it polls', async () => {
+  const [here, there] = [openBell(url, 20), openBell(url, 20)];
+  const { workspaceId, runs } = await makeYard(db, 1);
+  const reader = read(db, there, { workspaceId });
+  await listening(2);
+  for (const n of upTo(200)) await write(ringing(db, here), runs[0] ?? '', `n${n}`);
+  await reader.until('n200');
+  expect(there.counts()).toMatchObject({ foundByPoll: 0, own: 0, reconnects: 0 });
+  expect(there.counts().other).toBeGreaterThan(0);
+  reader.stop();
+  await Promise.all([here.close(), there.close()]);
+});
+
+it('counts what it rang and what it heard, and not its own as heard', async () => {
+  const [here, there] = [openBell(url, never), openBell(url, never)];
+  await listening(2);
+  for (const n of upTo(3)) here.ring(`log:${n}`);
+  await expect.poll(() => there.counts()).toMatchObject({ own: 0, other: 3 });
+  there.ring('log:4');
+  await expect.poll(() => here.counts()).toMatchObject({ own: 3, other: 1 });
+  expect(there.counts()).toMatchObject({ own: 1, other: 3 });
+  await Promise.all([here.close(), there.close()]);
+});
+
+it('says whether it is connected, and counts how often it was connected again', async () => {
+  const way = await door(url);
+  const bell = openBell(way.url, never);
+  expect(bell.counts()).toMatchObject({ connected: false, reconnects: 0 });
+  for (const reconnects of [0, 1, 2]) {
+    await expect.poll(() => bell.counts()).toMatchObject({ connected: true, reconnects });
+    way.shut();
+    await expect.poll(() => bell.counts()).toMatchObject({ connected: false, reconnects });
+    way.open();
+  }
+  await bell.close();
+});
+
 /** The backends of bells that listen, whatever else they do. */
 async function bells(): Promise<number[]> {
   const { rows } = await db.pool.query<{ pid: number }>(
