@@ -50,6 +50,12 @@ export interface EventPageArgs {
   readonly after?: string | null | undefined;
 }
 
+/** Of every field that reads a page of the log. */
+export const eventPageArgs = builder.args((t) => ({
+  first: t.int({ description: 'How many, at most 100; 20 if not given.' }),
+  after: t.string({ description: 'A cursor: only what came after it.' }),
+}));
+
 /** A page of the log after a cursor, or from the oldest event that is left, in the shape of a Relay connection. */
 export async function eventPage(context: Context, scope: LogScope, args: EventPageArgs) {
   const size = pageSize(args);

@@ -1,11 +1,11 @@
 // Export executions in the API.
 import { visibleWorkspaces } from '../auth/viewer.ts';
 import { encodeCursor } from '../events/cursor.ts';
-import { eventPage, lifecycleEvent } from '../events/schema.ts';
+import { eventPage, eventPageArgs, lifecycleEvent } from '../events/schema.ts';
 import type { ExportExecution, LifecycleEvent, Prisma } from '../generated/prisma/client.ts';
 import { builder, connectionCost, idIn } from '../graphql/builder.ts';
 import { viewerOf } from '../graphql/context.ts';
-import { idPage, nodeQuery } from '../graphql/pages.ts';
+import { between, idPage, nodeQuery } from '../graphql/pages.ts';
 import { failureType, holdType, progressType, storedFailure } from '../graphql/values.ts';
 import { enumValues } from '../lifecycle/describe.ts';
 import type { Progress } from '../shown.ts';
@@ -135,10 +135,7 @@ export const executionType = builder.prismaNode('ExportExecution', {
       authScopes: { reader: true },
       description: 'Its events, its package’s and its deliveries’, oldest first.',
       complexity: connectionCost,
-      args: {
-        first: t.arg.int({ description: 'How many, at most 100; 20 if not given.' }),
-        after: t.arg.string({ description: 'A cursor: only what came after it.' }),
-      },
+      args: eventPageArgs,
       resolve: (execution, args, context) =>
         eventPage(context, { workspaceId: execution.workspaceId, exportExecutionId: execution.id }, args),
     }),
@@ -196,9 +193,7 @@ function whereOf(filter: typeof executionFilter.$inferInput | null | undefined):
   return {
     ...(states ? { state: { in: states } } : {}),
     ...(typeof requestedBy === 'string' ? { requestedBy } : {}),
-    ...(requestedAfter || requestedBefore
-      ? { requestedAt: { ...(requestedAfter ? { gt: requestedAfter } : {}), ...(requestedBefore ? { lt: requestedBefore } : {}) } }
-      : {}),
+    requestedAt: between(requestedAfter, requestedBefore),
   };
 }
 

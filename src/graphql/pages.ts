@@ -22,6 +22,11 @@ export function pageSize({ first, last }: Pick<PageArgs, 'first' | 'last'>): num
   return Math.min(first ?? last ?? defaultPageSize, maxPageSize);
 }
 
+/** For a filter by when: neither instant is within, and one that is not given bounds nothing. */
+export function between(after: Date | null | undefined, before: Date | null | undefined): { gt?: Date; lt?: Date } {
+  return { ...(isGiven(after) ? { gt: after } : {}), ...(isGiven(before) ? { lt: before } : {}) };
+}
+
 export interface IdRange {
   readonly where: { readonly id: { readonly gt?: string; readonly lt?: string } };
   readonly orderBy: { readonly id: 'asc' | 'desc' };

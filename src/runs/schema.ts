@@ -1,11 +1,11 @@
 // Runs and their steps in the API.
 import { visibleWorkspaces } from '../auth/viewer.ts';
 import { encodeCursor } from '../events/cursor.ts';
-import { dataRunEvent, eventPage } from '../events/schema.ts';
+import { dataRunEvent, eventPage, eventPageArgs } from '../events/schema.ts';
 import type { Prisma } from '../generated/prisma/client.ts';
 import { builder, connectionCost, idIn } from '../graphql/builder.ts';
 import { viewerOf } from '../graphql/context.ts';
-import { idPage, nodeQuery } from '../graphql/pages.ts';
+import { between, idPage, nodeQuery } from '../graphql/pages.ts';
 import { failureType, holdType, progressType, storedFailure } from '../graphql/values.ts';
 import type { RowError } from '../records/outcome.ts';
 import { blockersOf } from './decide.ts';
@@ -173,10 +173,7 @@ export const runType = builder.prismaNode('DataRun', {
       authScopes: { reader: true },
       description: 'Its events, oldest first.',
       complexity: connectionCost,
-      args: {
-        first: t.arg.int({ description: 'How many, at most 100; 20 if not given.' }),
-        after: t.arg.string({ description: 'A cursor: only what came after it.' }),
-      },
+      args: eventPageArgs,
       resolve: (run, args, context) => eventPage(context, { workspaceId: run.workspaceId, dataRunId: run.id }, args),
     }),
   }),
@@ -219,9 +216,7 @@ function whereOf(filter: typeof runFilter.$inferInput | null | undefined): Prism
     ...(states ? { state: { in: states } } : {}),
     ...(typeof packageName === 'string' ? { packageName } : {}),
     ...(typeof registeredBy === 'string' ? { registeredBy } : {}),
-    ...(registeredAfter || registeredBefore
-      ? { registeredAt: { ...(registeredAfter ? { gt: registeredAfter } : {}), ...(registeredBefore ? { lt: registeredBefore } : {}) } }
-      : {}),
+    registeredAt: between(registeredAfter, registeredBefore),
   };
 }
 

@@ -1,6 +1,6 @@
 // A workspace's log in the API.
 import { encodeCursor } from '../events/cursor.ts';
-import { eventPage, lifecycleEvent } from '../events/schema.ts';
+import { eventPage, eventPageArgs, lifecycleEvent } from '../events/schema.ts';
 import { builder, connectionCost } from '../graphql/builder.ts';
 
 const workspaceEvents = builder.connectionObject(
@@ -23,10 +23,7 @@ builder.prismaObjectField('Workspace', 'events', (t) =>
     authScopes: { reader: true },
     description: 'The log that subscriptions deliver, with the same cursors; oldest first.',
     complexity: connectionCost,
-    args: {
-      first: t.arg.int({ description: 'How many, at most 100; 20 if not given.' }),
-      after: t.arg.string({ description: 'A cursor: only what came after it.' }),
-    },
+    args: eventPageArgs,
     resolve: ({ id }, args, context) => eventPage(context, { workspaceId: id }, args),
   }),
 );
