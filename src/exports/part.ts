@@ -7,6 +7,7 @@ import { crc32, createDeflateRaw } from 'node:zlib';
 import type pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { z } from 'zod';
+import { linkedTo } from '../linked.ts';
 import { type DatasetAsOf, replacedSince } from '../records/as-of.ts';
 import type { CopyFormat, Guess } from './formats/format.ts';
 
@@ -84,10 +85,7 @@ async function copyPart(
   doubts: Doubts | null,
 ): Promise<PartRecord | null> {
   const { name, dataset, snapshot, place, signal } = request;
-  const stop = new AbortController();
-  const onAbort = () => stop.abort(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
+  using stop = linkedTo(signal);
   let looked: Promise<void> | undefined;
   const look = ({ guess, look: ask }: Doubts) => {
     looked ??= ask().then((found) => {
@@ -142,7 +140,6 @@ async function copyPart(
     throw signal.aborted ? signal.reason : error;
   } finally {
     request.working(null);
-    signal.removeEventListener('abort', onAbort);
   }
 }
 

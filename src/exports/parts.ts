@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Db } from '../db.ts';
 import type { ExportExecution, ExportFormat } from '../generated/prisma/client.ts';
+import { linkedTo } from '../linked.ts';
 import type { DatasetAsOf } from '../records/as-of.ts';
 import { primaryKeyOf } from '../records/table.ts';
 import { csv } from './formats/csv.ts';
@@ -46,10 +47,7 @@ export async function writeParts(
   plan: readonly PlannedDataset[],
   writing: Writing,
 ): Promise<PartRecord[]> {
-  const failed = new AbortController();
-  const stop = () => failed.abort(writing.signal.reason);
-  writing.signal.addEventListener('abort', stop, { once: true });
-  if (writing.signal.aborted) stop();
+  using failed = linkedTo(writing.signal);
   const queue = plan
     .map((dataset, index) => ({ dataset, index }))
     .sort((a, b) => Number(BigInt(b.dataset.rows) - BigInt(a.dataset.rows)))
@@ -74,8 +72,6 @@ export async function writeParts(
   } catch (error) {
     await Promise.allSettled(hands); // none may still be writing when the folder is removed
     throw writing.signal.aborted ? writing.signal.reason : error;
-  } finally {
-    writing.signal.removeEventListener('abort', stop);
   }
 }
 

@@ -7,6 +7,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { type Db, inTransaction, isPassingFault, Prisma, type Tx } from '../db.ts';
 import type { ExportExecution } from '../generated/prisma/client.ts';
 import { moveRow } from '../lifecycle/transition.ts';
+import { linkedTo } from '../linked.ts';
 import type { Log } from '../log.ts';
 import { folderStorage } from '../storage/folder.ts';
 import { type Storage, StorageError } from '../storage/storage.ts';
@@ -71,10 +72,7 @@ export async function publish(publisher: Publisher, executionId: string, stop: A
   if (claim === null) return;
   const execution = await db.prisma.exportExecution.findUniqueOrThrow({ where: { id: executionId }, include: { workspace: true } });
   const key = `exports/${execution.workspaceId}/${claim.id}/${claim.fence}.zip`;
-  const work = new AbortController();
-  const onStop = () => work.abort(stop.reason);
-  stop.addEventListener('abort', onStop, { once: true });
-  if (stop.aborted) onStop();
+  using work = linkedTo(stop);
   const keeper = setInterval(() => void keepLease(publisher, claim, () => work.abort(new LeaseLost())), publisher.heartbeatMs);
   let isPublished = false;
   try {
@@ -85,7 +83,6 @@ export async function publish(publisher: Publisher, executionId: string, stop: A
     await retryOrFail(publisher, execution, claim, error, stop);
   } finally {
     clearInterval(keeper);
-    stop.removeEventListener('abort', onStop);
   }
   if (isPublished) await removeWork(generator, executionId);
   else await discard(publisher, claim, key);

@@ -1,6 +1,7 @@
 // A process at work on an execution: keeps the claim while it generates, and settles it, or leaves it to whoever takes over.
 import { isPassingFault, postgresFault } from '../db.ts';
 import type { Failure } from '../errors.ts';
+import { linkedTo } from '../linked.ts';
 import type { Log } from '../log.ts';
 import { type Claim, claimNext, type DispatchSettings, fail, giveBack, keepClaim, type Owner, succeed } from './dispatcher.ts';
 import { type Course, type GeneratedArchive, type Generator, generate, removeWork } from './generate.ts';
@@ -33,10 +34,7 @@ async function run(runner: Runner, claim: Claim, stop: AbortSignal): Promise<boo
   const { db } = generator;
   const ids = { executionId: claim.execution.id, fence: claim.fence };
   const began = performance.now();
-  const work = new AbortController();
-  const onStop = () => work.abort(stop.reason);
-  stop.addEventListener('abort', onStop, { once: true });
-  if (stop.aborted) onStop();
+  using work = linkedTo(stop);
   const keeper = keepAlive(runner, claim, () => work.abort(new ClaimLost()));
   try {
     const workspace = await db.prisma.workspace.findUniqueOrThrow({ where: { id: claim.execution.workspaceId }, select: { slug: true } });
@@ -51,8 +49,6 @@ async function run(runner: Runner, claim: Claim, stop: AbortSignal): Promise<boo
       log.error({ err: late, ...ids }, 'an export could not be settled'),
     );
     return false;
-  } finally {
-    stop.removeEventListener('abort', onStop);
   }
 }
 

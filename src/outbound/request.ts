@@ -1,6 +1,6 @@
 // Calls to servers that are not ours, by HTTP: only to allowed hosts, never past a redirect, and with an end to their time and size.
-import { setMaxListeners } from 'node:events';
 import { Agent, fetch, type Response } from 'undici';
+import { linkedTo } from '../linked.ts';
 import { checkedConnector, type Resolve, resolveByDns } from './connect.ts';
 import { OutboundError, reasonOf } from './failure.ts';
 import type { AllowedHosts } from './hosts.ts';
@@ -90,14 +90,11 @@ async function within<T>(
   work: (ending: AbortSignal, headArrived: () => void) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
-  const ending = new AbortController();
-  const stop = () => ending.abort(signal.reason);
+  using ending = linkedTo(signal);
   const timeout = (ms: number, what: string) =>
     setTimeout(() => ending.abort(new OutboundError('TIMEOUT', `${host} gave no ${what} within ${ms / 1_000} s.`)), ms);
   const head = timeout(headersMs, 'answer');
   const whole = timeout(totalMs, 'whole answer');
-  setMaxListeners(0, signal); // one signal may be that of a whole process, and Node warns from eleven on
-  signal.addEventListener('abort', stop);
   try {
     return await work(ending.signal, () => clearTimeout(head));
   } catch (error) {
@@ -106,7 +103,6 @@ async function within<T>(
   } finally {
     clearTimeout(head);
     clearTimeout(whole);
-    signal.removeEventListener('abort', stop);
   }
 }
 

@@ -2,6 +2,7 @@
 import type pg from 'pg';
 import { type Db, isPassingFault, postgresFault } from '../../db.ts';
 import { type Failure, InvalidPackageError } from '../../errors.ts';
+import { linkedTo } from '../../linked.ts';
 import type { Log } from '../../log.ts';
 import { openDatasetSource } from '../../packages/inspect.ts';
 import type { PackageLimits } from '../../packages/limits.ts';
@@ -45,8 +46,8 @@ export async function runStoreJob(loader: StoreLoader, jobId: string, stop: Abor
   const claim = await claimJob(loader, jobId);
   if (claim === null) return confirmStopped(db, jobId, null);
   if (claim.fence > mostClaims) return settleAlone(db, claim, failed(claimedTooOften));
-  const lost = new AbortController();
-  const signal = AbortSignal.any([lost.signal, stop]);
+  using lost = linkedTo(stop);
+  const { signal } = lost;
   let done = 0;
   const tick = async () => {
     const kept = await db.pool.query<{ asked: boolean }>(
