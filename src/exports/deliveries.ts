@@ -9,6 +9,7 @@ import { moveRow } from '../lifecycle/transition.ts';
 import type { Log } from '../log.ts';
 import type { Outbound } from '../outbound/request.ts';
 import { enqueue } from '../tasks/task.ts';
+import type { ExecutionInWorkspace } from './generate.ts';
 import { deliveryLifecycle } from './lifecycle.ts';
 import { type Links, linkTo } from './links.ts';
 import { appendPackageEvent } from './package-events.ts';
@@ -57,7 +58,7 @@ export async function beginDelivery(
 }
 
 type Held = ExportDelivery & {
-  readonly package: ExportPackage & { readonly execution: ExportExecution & { readonly workspace: { readonly slug: string } } };
+  readonly package: ExportPackage & { readonly execution: ExecutionInWorkspace };
 };
 
 /** One attempt. Does nothing where it is delivered or given up, or somebody else is at it. */

@@ -48,10 +48,12 @@ const archiveRecord = z.object({
 /** An archive that is whole, on this machine's disk. */
 export type Archive = z.output<typeof archiveRecord> & { readonly file: string };
 
+/** An execution, and the slug that its record names its workspace by. */
+export type ExecutionInWorkspace = ExportExecution & { readonly workspace: { readonly slug: string } };
+
 export interface GeneratedArchive {
   readonly archive: Archive;
   readonly counts: readonly DatasetCount[];
-  readonly manifestDigest: string;
 }
 
 const blockBytes = 1_048_576;
@@ -60,7 +62,7 @@ export const folderOf = ({ work }: Pick<Generator, 'work'>, executionId: string)
 
 export async function generate(
   generator: Generator,
-  execution: ExportExecution & { readonly workspace: { readonly slug: string } },
+  execution: ExecutionInWorkspace,
   fence: number,
   signal: AbortSignal,
   begin: (course: Course) => void,
@@ -81,11 +83,7 @@ export async function generate(
   const { bytes, sha256, blocks } = await writeArchive(draft, all, signal, blockBytes);
   const kept = { bytes, sha256, blockBytes, blocks: blocks.toString('base64'), manifestDigest: record.manifestDigest };
   const archive = await keepArchive(folder, draft, kept);
-  return {
-    archive,
-    counts: record.counts.map((count) => ({ ...count, bytes: String(count.bytes) })),
-    manifestDigest: record.manifestDigest,
-  };
+  return { archive, counts: record.counts.map((count) => ({ ...count, bytes: String(count.bytes) })) };
 }
 
 /** The archive that stands whole on this machine, or null. It is compared with its digest when it is read on its way to storage. */
@@ -121,12 +119,7 @@ async function keepArchive(folder: string, draft: string, record: z.output<typeo
   return { ...record, file };
 }
 
-function contents(
-  execution: ExportExecution & { readonly workspace: { readonly slug: string } },
-  plan: readonly PlannedDataset[],
-  parts: readonly PartRecord[],
-  folder: string,
-) {
+function contents(execution: ExecutionInWorkspace, plan: readonly PlannedDataset[], parts: readonly PartRecord[], folder: string) {
   const settings = settingsOf(execution);
   const format = settings.format.toLowerCase() as DataFormat; // the enum's values are the formats in capitals
   const paths = dataPath(
@@ -143,7 +136,7 @@ function contents(
   const descriptor = packageDescriptor(
     described.map(({ dataset, part, place, schema }) => {
       const { bytes, sha256 } = part;
-      return { name: dataset.name, path: place, format, bytes, sha256, rows: BigInt(part.rows), schema };
+      return { name: dataset.name, path: place, format, bytes, sha256, schema };
     }),
   );
   const record: UnsignedRecord = {

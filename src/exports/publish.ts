@@ -14,7 +14,7 @@ import { type Storage, StorageError } from '../storage/storage.ts';
 import { enqueue } from '../tasks/task.ts';
 import { AlteredError, checkedBlocks } from './checked-blocks.ts';
 import { beginDeliveries } from './deliveries.ts';
-import { type Archive, type Generator, generate, keptArchive, removeWork } from './generate.ts';
+import { type Archive, type ExecutionInWorkspace, type Generator, generate, keptArchive, removeWork } from './generate.ts';
 import { packageLifecycle } from './lifecycle.ts';
 import { appendPackageEvent } from './package-events.ts';
 import { settingsOf } from './plan.ts';
@@ -124,7 +124,7 @@ async function keepLease({ generator, leaseMs }: Publisher, { id, fence }: Packa
 /** The one on this machine, or the same once more: made again from the cutoff, it must have the digest that the execution recorded. */
 async function archiveOf(
   { generator }: Publisher,
-  execution: ExportExecution & { readonly workspace: { readonly slug: string } },
+  execution: ExecutionInWorkspace,
   { fence }: PackageClaim,
   signal: AbortSignal,
 ): Promise<Archive> {

@@ -4,7 +4,7 @@ import type { Failure } from '../errors.ts';
 import { linkedTo } from '../linked.ts';
 import type { Log } from '../log.ts';
 import { type Claim, claimNext, type DispatchSettings, fail, giveBack, keepClaim, type Owner, succeed } from './dispatcher.ts';
-import { type Course, type GeneratedArchive, type Generator, generate, removeWork } from './generate.ts';
+import { type Course, type Generator, generate, removeWork } from './generate.ts';
 
 export interface Runner {
   readonly generator: Generator;
@@ -38,10 +38,11 @@ async function run(runner: Runner, claim: Claim, stop: AbortSignal): Promise<boo
   const keeper = keepAlive(runner, claim, () => work.abort(new ClaimLost()));
   try {
     const workspace = await db.prisma.workspace.findUniqueOrThrow({ where: { id: claim.execution.workspaceId }, select: { slug: true } });
-    const made = await generate(generator, { ...claim.execution, workspace }, claim.fence, work.signal, keeper.follow);
+    const { archive, counts } = await generate(generator, { ...claim.execution, workspace }, claim.fence, work.signal, keeper.follow);
     await keeper.stop();
-    if (!(await succeedWith(claim, runner, made, await keeper.progress()))) throw new ClaimLost();
-    log.info({ ...ids, bytes: made.archive.bytes, ms: Math.round(performance.now() - began) }, 'export generated');
+    if (!(await succeed(db, claim, { counts, manifestDigest: archive.manifestDigest, progress: await keeper.progress() })))
+      throw new ClaimLost();
+    log.info({ ...ids, bytes: archive.bytes, ms: Math.round(performance.now() - began) }, 'export generated');
     return true;
   } catch (error) {
     await keeper.stop();
@@ -50,15 +51,6 @@ async function run(runner: Runner, claim: Claim, stop: AbortSignal): Promise<boo
     );
     return false;
   }
-}
-
-function succeedWith(
-  claim: Claim,
-  { generator }: Runner,
-  made: GeneratedArchive,
-  progress: Awaited<ReturnType<Course['progress']>>,
-): Promise<boolean> {
-  return succeed(generator.db, claim, { counts: made.counts, manifestDigest: made.manifestDigest, progress });
 }
 
 async function end(runner: Runner, claim: Claim, error: unknown, keeper: Keeper, stop: AbortSignal): Promise<void> {

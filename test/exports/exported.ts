@@ -47,7 +47,7 @@ export function draft(format: DataFormat = 'csv'): Draft {
     const path = paths.get(name)!;
     const content = data.get(path)!;
     const measured = { bytes: content.length, sha256: createHash('sha256').update(content).digest('hex') };
-    return { name, path, format, ...measured, rows: BigInt(rows[name].length), schema: { fields: [{ name: 'id' }, { name: 'city' }] } };
+    return { name, path, format, ...measured, schema: { fields: [{ name: 'id' }, { name: 'city' }] } };
   });
   const descriptor = packageDescriptor(resources) as Draft['descriptor'];
   const record: UnsignedRecord = {
@@ -56,7 +56,7 @@ export function draft(format: DataFormat = 'csv'): Draft {
     workspace: 'depot',
     cutoff: '2026-11-30T12:00:00.123456Z',
     settings: { format, datasets: null, retentionDays: 30, destinations: [] },
-    counts: resources.map(({ name, bytes, rows: counted }) => ({ dataset: name, rows: String(counted), bytes })),
+    counts: resources.map(({ name, bytes }) => ({ dataset: name, rows: String(rows[name].length), bytes })),
     manifestDigest: manifestDigest(descriptor),
     leftOut: [{ dataset: 'routes', foreignKey: '`city` refers to `cities`, which was not selected.' }],
   };

@@ -15,7 +15,6 @@ export interface ManifestResource {
   readonly bytes: number;
   /** Hex digits. */
   readonly sha256: string;
-  readonly rows: bigint;
   readonly schema: object;
 }
 
