@@ -8,6 +8,7 @@ import { jwtSecret } from './auth/secret.ts';
 import type { TokenSettings } from './auth/token.ts';
 import { type Config, ensureHome, urlOf } from './config.ts';
 import { type Db, openDb } from './db.ts';
+import { accessWatch } from './events/access.ts';
 import { fanOut } from './events/fan-out.ts';
 import { type Bell, startBell } from './events/listen.ts';
 import { assembleExports } from './exports/assemble.ts';
@@ -120,6 +121,7 @@ export function assemble({ databaseUrl, config, secret, publicUrl, log, targets,
       },
     }),
     delivered: () => delivered,
+    access: accessWatch(db),
     runs: { db, driver, settings: { grantHours: config.grantHours, deadlineMs: config.deadlineMs } },
     packages: { db, storage, limits, secret, publicUrl, stagedHours: config.stagedHours },
     exports: outgoing.exports,

@@ -3,6 +3,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Tx } from '../db.ts';
 import type { Grant, Prisma } from '../generated/prisma/client.ts';
+import { holdAccess, isRevoked } from './revocation.ts';
 import { mayWriteThrough, type Viewer } from './viewer.ts';
 
 /** In whose name targets are called, and which submissions may go out. */
@@ -16,13 +17,16 @@ export type Authorise = (tx: Prisma.TransactionClient) => Promise<Authority>;
 
 export type Purpose = 'DRIVE' | 'CANCEL';
 
-/** The caller's own, for as long as their token holds. */
-export function ownAuthority(viewer: Viewer): Authorise {
-  return async () => {
-    const expired = viewer.expiresAt <= new Date();
-    return { subject: viewer.subject, mayDrive: (target) => !expired && mayWriteThrough(viewer, target) };
+/** The caller's own, for as long as their token holds and their access is not taken back. */
+export function ownAuthority(viewer: Viewer, workspaceId: string): Authorise {
+  return async (sql) => {
+    const isOver = viewer.expiresAt <= new Date() || (await isRevoked(sql, workspaceId, viewer.subject));
+    return isOver ? nobodys : { subject: viewer.subject, mayDrive: (target) => mayWriteThrough(viewer, target) };
   };
 }
+
+/** Children are followed and stopped all the same, in the driver's own name. */
+const nobodys: Authority = { subject: 'driver', mayDrive: () => false };
 
 /** What was left for the background: the first of the purposes with a grant in force. */
 export function delegatedAuthority(runId: string, ...purposes: readonly Purpose[]): Authorise {
@@ -31,11 +35,14 @@ export function delegatedAuthority(runId: string, ...purposes: readonly Purpose[
       const grant = await liveGrant(sql, runId, purpose);
       if (grant !== null) return { subject: grant.subject, mayDrive: (target) => grant.targets.includes(target) };
     }
-    return { subject: 'driver', mayDrive: () => false };
+    return nobodys;
   };
 }
 
-/** Leaves a grant that ends with the database's clock. An older one of the run for the same purpose ends with it; no other does. */
+/**
+ * Leaves a grant that ends with the database's clock. An older one of the run for the same purpose ends with it; no other does. Throws
+ * NotFoundError where the viewer's access was taken back meanwhile.
+ */
 export async function leaveGrant(
   tx: Tx,
   run: { id: string; workspaceId: string },
@@ -44,6 +51,7 @@ export async function leaveGrant(
   hours: number,
   purpose: Purpose,
 ): Promise<void> {
+  await holdAccess(tx, run.workspaceId, viewer.subject, 'data run');
   await endGrants(tx.sql, run.id, purpose);
   await tx.sql.$executeRaw`
     INSERT INTO run_grant (id, run_id, workspace_id, purpose, subject, targets, expires_at)
@@ -53,6 +61,12 @@ export async function leaveGrant(
 
 export async function endGrants(sql: Prisma.TransactionClient, runId: string, purpose: Purpose): Promise<void> {
   await sql.$executeRaw`UPDATE run_grant SET ended_at = clock_timestamp() WHERE run_id = ${runId}::uuid AND purpose = ${purpose} AND ended_at IS NULL`;
+}
+
+/** All that the subject left in the workspace. */
+export async function endGrantsOf(sql: Prisma.TransactionClient, workspaceId: string, subject: string): Promise<void> {
+  await sql.$executeRaw`
+    UPDATE run_grant SET ended_at = clock_timestamp() WHERE workspace_id = ${workspaceId}::uuid AND subject = ${subject} AND ended_at IS NULL`;
 }
 
 /** The grant in force, or null: never left, expired, or ended. */

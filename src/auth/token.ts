@@ -1,7 +1,7 @@
 // JSON Web Tokens by a shared secret. One algorithm, and audience, issuer and expiry always checked.
 import { jwtVerify, SignJWT } from 'jose';
 import { z } from 'zod';
-import type { Viewer } from './viewer.ts';
+import type { TokenHolder } from './viewer.ts';
 
 export interface TokenSettings {
   readonly secret: Uint8Array;
@@ -32,7 +32,7 @@ export class UnauthenticatedError extends Error {
   }
 }
 
-export async function verifyToken(settings: TokenSettings, token: string): Promise<Viewer> {
+export async function verifyToken(settings: TokenSettings, token: string): Promise<TokenHolder> {
   if (token.length > maxTokenLength) throw new UnauthenticatedError();
   try {
     const { payload } = await jwtVerify(token, settings.secret, {

@@ -4,7 +4,8 @@ import { ForbiddenError } from '../errors.ts';
 export const permissions = ['workspace:read', 'workspace:admin', 'data-run', 'data-run:force', 'data-export:execute'] as const;
 export type Permission = (typeof permissions)[number];
 
-export interface Viewer {
+/** As a token says. */
+export interface TokenHolder {
   readonly subject: string;
   readonly permissions: ReadonlySet<string>;
   /** Slugs, or all of them. */
@@ -12,13 +13,18 @@ export interface Viewer {
   readonly expiresAt: Date;
 }
 
+export interface Viewer extends TokenHolder {
+  /** Slugs: what the token names there was taken back since. */
+  readonly revoked: ReadonlySet<string>;
+}
+
 export function can(viewer: Viewer, permission: Permission): boolean {
   return viewer.permissions.has(permission);
 }
 
-/** Named in the token: enough to act on it with the act's own permission. Everything else about it is *not found*. */
+/** Named in the token, and not taken back since: enough to act on it with the act's own permission. Everything else about it is *not found*. */
 export function isNamed(viewer: Viewer, slug: string): boolean {
-  return viewer.workspaces === '*' || viewer.workspaces.has(slug);
+  return (viewer.workspaces === '*' || viewer.workspaces.has(slug)) && !viewer.revoked.has(slug);
 }
 
 /** Named, and with the right to look. */
@@ -43,12 +49,13 @@ export function demandTargets(viewer: Viewer, steps: readonly { readonly dataset
 }
 
 /** For Prisma's `where`: the workspaces this viewer may see. */
-export function visibleWorkspaces(viewer: Viewer): { slug?: { in: string[] } } {
+export function visibleWorkspaces(viewer: Viewer): { slug?: { in: string[] } | { notIn: string[] } } {
   if (!can(viewer, 'workspace:read')) return { slug: { in: [] } };
-  return viewer.workspaces === '*' ? {} : { slug: { in: [...viewer.workspaces] } };
+  if (viewer.workspaces !== '*') return { slug: { in: [...viewer.workspaces].filter((slug) => isNamed(viewer, slug)) } };
+  return viewer.revoked.size === 0 ? {} : { slug: { notIn: [...viewer.revoked] } };
 }
 
 /** All of a viewer that an answer depends on, but who it is: two with the same see the same. */
-export function rightsOf({ permissions: own, workspaces }: Viewer): string {
-  return JSON.stringify([[...own].sort(), workspaces === '*' ? '*' : [...workspaces].sort()]);
+export function rightsOf({ permissions: own, workspaces, revoked }: Viewer): string {
+  return JSON.stringify([[...own].sort(), workspaces === '*' ? '*' : [...workspaces].sort(), [...revoked].sort()]);
 }

@@ -3,17 +3,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { UnauthenticatedError } from '../auth/token.ts';
 import type { Db, Topic } from '../db.ts';
 import type { LifecycleEvent } from '../generated/prisma/client.ts';
+import { AccessRevokedError } from './access.ts';
 import { CursorError, decodeCursor } from './cursor.ts';
 import type { Bell } from './listen.ts';
 import { type LogScope, lastPosition, readAfter } from './log.ts';
 
 const pageSize = 100;
 
-/** What ends a stream besides its reader: the server's stop, a connection that is gone, a token that has expired. */
+/** What ends a stream besides its reader: the server's stop, a connection that is gone, a token that has expired, access that was taken back. */
 export interface StreamEnds {
   readonly signals: readonly AbortSignal[];
   /** null: somebody else sees to it. */
   readonly expiresAt: Date | null;
+  /** Watches the reader's access until it is disposed of. null: somebody else sees to it. */
+  readonly watch: ((onRevoked: () => void) => Disposable) | null;
 }
 
 const longestTimer = 2 ** 31 - 1; // a longer one fires at once
@@ -24,23 +27,26 @@ const longestTimer = 2 ** 31 - 1; // a longer one fires at once
  * a timeout among it is collected and never fires, and what it made so strongly that each request stays with a signal that outlives it.
  */
 export function cancellable<T>(
-  { signals, expiresAt }: StreamEnds,
+  { signals, expiresAt, watch }: StreamEnds,
   make: (signal: AbortSignal) => AsyncGenerator<T>,
 ): AsyncIterableIterator<T> {
   const own = new AbortController();
   // Whatever ends it: a stream may be made for a reader that has left meanwhile, and asks for nothing.
   const over = () => {
     clearTimeout(expiry);
+    watching?.[Symbol.dispose]();
     for (const signal of signals) signal.removeEventListener('abort', over);
     own.abort();
   };
   const remaining = expiresAt === null ? longestTimer : Math.max(0, expiresAt.getTime() - Date.now());
-  let expired = false;
-  const expire = () => {
-    expired = true;
+  /** Said to the reader: or the end would look like there being no more. */
+  let lost: Error | null = null;
+  const lose = (why: Error) => {
+    lost ??= why;
     over();
   };
-  const expiry = expiresAt === null ? undefined : setTimeout(expire, Math.min(remaining, longestTimer));
+  const expiry = expiresAt === null ? undefined : setTimeout(() => lose(new UnauthenticatedError()), Math.min(remaining, longestTimer));
+  const watching = watch?.(() => lose(new AccessRevokedError()));
   for (const signal of signals) signal.addEventListener('abort', over);
   if (signals.some((signal) => signal.aborted)) over();
   const source = make(own.signal);
@@ -52,8 +58,8 @@ export function cancellable<T>(
       let ended = true;
       try {
         const step = await source.next();
+        if (lost !== null) throw lost; // and what was on its way is not given
         ended = step.done === true;
-        if (ended && expired) throw new UnauthenticatedError(); // or the end would look like there being no more
         return step;
       } finally {
         if (ended) over(); // it may also have thrown

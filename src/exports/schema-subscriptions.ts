@@ -73,7 +73,7 @@ builder.subscriptionFields((t) => ({
       const execution = await visibleExecution(context, viewerOf(context), idIn('ExportExecution', id));
       const scope = { workspaceId: execution.workspaceId, exportExecutionId: execution.id };
       const from = context.place?.from ?? (await startingPoint(context.db, scope, context.place?.after ?? after));
-      return cancellable(context.ends(), (signal) => follow(context.db, context.bell, scope, from, signal, context.place));
+      return cancellable(context.ends(scope.workspaceId), (signal) => follow(context.db, context.bell, scope, from, signal, context.place));
     },
     resolve: (event) => event,
   }),
@@ -84,7 +84,7 @@ builder.subscriptionFields((t) => ({
     subscribe: async (_root, { id }, context) => {
       const { id: own, workspaceId } = await visibleExecution(context, viewerOf(context), idIn('ExportExecution', id));
       const topics = [`progress:${own}`, `log:${workspaceId}`] as const;
-      return cancellable(context.ends(), (signal) =>
+      return cancellable(context.ends(workspaceId), (signal) =>
         followNewest(
           context.bell,
           topics,

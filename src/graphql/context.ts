@@ -3,6 +3,7 @@ import { GraphQLError } from 'graphql';
 import type { Caller } from '../auth/caller.ts';
 import type { Viewer } from '../auth/viewer.ts';
 import type { Db } from '../db.ts';
+import type { AccessWatch } from '../events/access.ts';
 import type { FanOut } from '../events/fan-out.ts';
 import type { StreamEnds, StreamPlace } from '../events/follow.ts';
 import type { Bell } from '../events/listen.ts';
@@ -14,6 +15,7 @@ export interface App {
   readonly db: Db;
   readonly bell: Bell;
   readonly fan: FanOut;
+  readonly access: AccessWatch;
   /** How many results of subscriptions were sent to sockets. */
   readonly delivered: () => number;
   readonly runs: Runs;
@@ -25,8 +27,8 @@ export interface Context extends App {
   /** null: no token was sent. Only introspection is answered then. */
   readonly viewer: Viewer | null;
   readonly requestId: string;
-  /** What ends a stream that this operation opens. Asked for by streams alone: a request's signal costs something to make. */
-  readonly ends: () => StreamEnds;
+  /** What ends a stream of a workspace that this operation opens. Asked for by streams alone: a request's signal costs something to make. */
+  readonly ends: (workspaceId: string) => StreamEnds;
   /** Given by who carries a stream of events on to others. */
   readonly place?: StreamPlace;
 }

@@ -12,6 +12,7 @@ import {
   NotFoundError,
   type PackageProblem,
 } from '../errors.ts';
+import { AccessRevokedError } from '../events/access.ts';
 import { CursorError, CursorExpiredError } from '../events/cursor.ts';
 import { builder, globalId } from './builder.ts';
 
@@ -100,6 +101,7 @@ const coded = [
   CursorExpiredError,
   BusyError,
   UnauthenticatedError,
+  AccessRevokedError,
 ];
 
 /** Postgres refused a value that the edge should have refused: the classes of bad data and of limits. */

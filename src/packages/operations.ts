@@ -2,6 +2,7 @@
 import { createHash, createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
 import { type Readable, Transform } from 'node:stream';
 import { v7 as uuidv7 } from 'uuid';
+import { isRevoked } from '../auth/revocation.ts';
 import { demand, type Viewer } from '../auth/viewer.ts';
 import type { Db } from '../db.ts';
 import { ConflictError, InvalidInputError, InvalidPackageError, NotFoundError, type PackageProblem } from '../errors.ts';
@@ -68,7 +69,7 @@ const tooLarge = (limit: number): PackageProblem => ({
 export async function receivePackage(packages: Packages, id: string, body: Readable): Promise<{ digest: string; bytes: number }> {
   const { db, storage, limits } = packages;
   const staged = await db.prisma.dataPackage.findUnique({ where: { id } });
-  if (staged === null) throw new NotFoundError('upload');
+  if (staged === null || (await isRevoked(db.prisma, staged.workspaceId, staged.stagedBy))) throw new NotFoundError('upload');
   const key = `packages/${id}/${randomUUID()}`;
   const hash = createHash('sha256');
   let bytes = 0;

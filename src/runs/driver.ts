@@ -165,7 +165,10 @@ async function record(tx: Tx, { runId, fence, answers, authorise, by, mayIntend 
     const authority = await authorise(tx.sql); // under the run's lock, for this turn: it may have ended since the last
     const wanted = [...unseen, ...decision.submit].filter((step) => authority.mayDrive(step.target)); // else held: whyNotRunning says so
     intended.push(...wanted.slice(0, intentsAtOnce));
-    for (const step of intended) if (step.state !== 'SUBMITTING') events.push(await intend(tx, step, authority.subject));
+    for (const step of intended) {
+      if (step.state !== 'SUBMITTING') events.push(await intend(tx, step, authority.subject));
+      else if (step.submittedBy !== authority.subject) await resubmitAs(tx, step, authority.subject);
+    }
   }
   if (decision !== null && decision.settle !== null) {
     const { settle } = decision;
@@ -193,6 +196,11 @@ async function intend(tx: Tx, step: DataRunStep, subject: string): Promise<Event
     Prisma.sql`attempt = ${attempt}, idempotency_key = ${submissionKey(step.runId, step.position, attempt)}, child_job_id = NULL, blockers = '[]', settled_at = NULL`,
     Prisma.sql`submitted_at = clock_timestamp(), submitted_by = ${subject}, missing_since = NULL`,
   ]);
+}
+
+/** The target has never seen it, and whoever wrote the intent may have no authority any more. */
+async function resubmitAs({ sql }: Tx, { id }: DataRunStep, subject: string): Promise<void> {
+  await sql.$executeRaw`UPDATE data_run_step SET submitted_by = ${subject} WHERE id = ${id}::uuid`;
 }
 
 /** What failing means for the other steps, and what the run says of it. */
@@ -258,7 +266,7 @@ async function applyAnswer(tx: Tx, run: DataRun, step: DataRunStep, { answer, as
 const refusedAccess = (message: string) =>
   ({ code: 'ACCESS_REFUSED', origin: 'authority', phase: 'submitting', retryable: true, summary: message }) as const;
 
-/** Calls the targets for intents already committed: each with the key and in the name that its intent was written with, however often. */
+/** Calls the targets for intents already committed: each with the key that its intent was written with, however often. */
 async function submit(driver: Driver, steps: readonly DataRunStep[]): Promise<Answers> {
   const [first] = steps;
   if (first === undefined) return new Map();

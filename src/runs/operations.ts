@@ -137,7 +137,7 @@ async function setGoing(runs: Runs, caller: Caller, id: string, command: 'START'
     await make(tx, run, command, by);
     return id;
   });
-  if (found.driving === 'ON_REQUEST') await passWithin(runs, caller, id);
+  if (found.driving === 'ON_REQUEST') await passWithin(runs, caller, found);
   return id;
 }
 
@@ -162,14 +162,15 @@ export async function advanceDataRun(runs: Runs, caller: Caller, id: string): Pr
   if (first !== undefined) {
     throw new InvalidTransitionError(run.state, 'ADVANCE', allowedCommands(runLifecycle, run), `ADVANCE is not possible. ${first.says}`);
   }
-  await passWithin(runs, caller, id);
+  await passWithin(runs, caller, run);
   return id;
 }
 
 /** A pass of one's own; where another holds the lease, waits for it to end and then passes, so that the answer shows a pass made after the asking. */
-async function passWithin({ driver, settings }: Runs, caller: Caller, id: string): Promise<void> {
+async function passWithin({ driver, settings }: Runs, caller: Caller, { id, workspaceId }: DataRun): Promise<void> {
   const until = Date.now() + settings.deadlineMs;
-  while (!(await pass(driver, id, { authorise: ownAuthority(caller.viewer), by: causeOf(caller), until }))) {
+  const authorise = ownAuthority(caller.viewer, workspaceId);
+  while (!(await pass(driver, id, { authorise, by: causeOf(caller), until }))) {
     if (Date.now() >= until) throw new BusyError('Another pass of this run is still under way. Try again in a moment.');
     await sleep(25 + Math.random() * 50);
   }

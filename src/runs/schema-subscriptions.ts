@@ -83,7 +83,7 @@ builder.subscriptionFields((t) => ({
       const run = await visibleRun(context, viewerOf(context), idIn('DataRun', id));
       const scope = { workspaceId: run.workspaceId, dataRunId: run.id };
       const from = context.place?.from ?? (await startingPoint(context.db, scope, context.place?.after ?? after));
-      return cancellable(context.ends(), (signal) => follow(context.db, context.bell, scope, from, signal, context.place));
+      return cancellable(context.ends(scope.workspaceId), (signal) => follow(context.db, context.bell, scope, from, signal, context.place));
     },
     resolve: (event) => event,
   }),
@@ -99,7 +99,7 @@ builder.subscriptionFields((t) => ({
       if (found === null) throw new NotFoundError('workspace');
       const scope = { workspaceId: found.id };
       const from = context.place?.from ?? (await startingPoint(context.db, scope, context.place?.after ?? after));
-      return cancellable(context.ends(), (signal) => follow(context.db, context.bell, scope, from, signal, context.place));
+      return cancellable(context.ends(scope.workspaceId), (signal) => follow(context.db, context.bell, scope, from, signal, context.place));
     },
     resolve: (event) => event,
   }),
@@ -110,7 +110,7 @@ builder.subscriptionFields((t) => ({
     subscribe: async (_root, { id }, context) => {
       const run = await visibleRun(context, viewerOf(context), idIn('DataRun', id));
       const topics = [`progress:${run.id}`, `log:${run.workspaceId}`] as const;
-      return cancellable(context.ends(), (signal) =>
+      return cancellable(context.ends(run.workspaceId), (signal) =>
         followNewest(context.bell, topics, () => readProgress(context, run.id), hasEnded, signal),
       );
     },

@@ -5,14 +5,16 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { renderGraphiQL } from '@graphql-yoga/render-graphiql';
 import { GraphQLError } from 'graphql';
 import { createYoga, type Plugin, type YogaInitialContext } from 'graphql-yoga';
+import { admit } from '../auth/revocation.ts';
 import { bearer, type TokenSettings, UnauthenticatedError, verifyToken } from '../auth/token.ts';
-import type { Viewer } from '../auth/viewer.ts';
+import type { TokenHolder } from '../auth/viewer.ts';
+import type { StreamEnds } from '../events/follow.ts';
 import { publicKeys } from '../exports/keys.ts';
 import type { App, Context } from '../graphql/context.ts';
-import { publicError } from '../graphql/errors.ts';
 import type { Log } from '../log.ts';
 import { handleDownload, isDownload } from './downloads.ts';
 import { documentLimits } from './limits.ts';
+import { codedVariables, masked } from './masked.ts';
 import { metricsOf } from './metrics.ts';
 import { schema } from './schema.ts';
 import { attachSockets, type SocketContext } from './sockets.ts';
@@ -68,16 +70,15 @@ export async function serve(options: HttpOptions): Promise<RunningServer> {
     maskedErrors: { maskError: (error) => masked(error, log) },
     context: async (initial: YogaInitialContext & SocketContext): Promise<Context> => {
       const requestId = randomUUID();
-      const { viewer: ofSocket, signal: socket, request } = initial;
-      if (ofSocket !== undefined)
-        return { ...app, viewer: ofSocket, requestId, ends: () => ({ signals: [socket ?? closing.signal], expiresAt: null }) };
-      const viewer = await viewerOfHeader(tokens, request.headers.get('authorization'));
-      return {
-        ...app,
-        viewer,
-        requestId,
-        ends: () => ({ signals: [closing.signal, request.signal], expiresAt: viewer?.expiresAt ?? null }),
-      };
+      const { holder: ofSocket, request } = initial;
+      const holder = ofSocket ?? (await holderOfHeader(tokens, request.headers.get('authorization')));
+      const viewer = holder === null ? null : await admit(app.db, holder);
+      const ends = (workspaceId: string): StreamEnds => ({
+        signals: [closing.signal, request.signal],
+        expiresAt: viewer?.expiresAt ?? null,
+        watch: viewer === null ? null : (onRevoked) => app.access.watch(viewer.subject, workspaceId, onRevoked),
+      });
+      return { ...app, viewer, requestId, ends };
     },
   });
   // A page and nothing else: as an endpoint it would answer operations that no limit and no token guards.
@@ -126,6 +127,7 @@ export async function serve(options: HttpOptions): Promise<RunningServer> {
     publicUrl: app.packages.publicUrl,
     limits,
     fan: app.fan,
+    access: app.access,
     log,
   });
 
@@ -187,7 +189,7 @@ function limitBody(request: IncomingMessage, response: ServerResponse, limit: nu
   return true;
 }
 
-export async function viewerOfHeader(tokens: TokenSettings, header: string | null | undefined): Promise<Viewer | null> {
+async function holderOfHeader(tokens: TokenSettings, header: string | null | undefined): Promise<TokenHolder | null> {
   try {
     const token = bearer(header);
     return token === null ? null : await verifyToken(tokens, token);
@@ -209,46 +211,4 @@ function jsonOnly(): Plugin<Context> {
       if (!/^application\/(graphql\+)?json\s*(;|$)/i.test(type)) refuse(415);
     },
   };
-}
-
-/** What a client sees of an error: its code and sentence if it is one of ours, GraphQL's own words on the document, else nothing. */
-export function masked(error: unknown, log: Log): Error {
-  const ours = publicError(error);
-  const at = error instanceof GraphQLError ? placeOf(error) : {};
-  if (ours !== null) return new GraphQLError(ours.message, { ...at, extensions: { code: ours.code } });
-  if (error instanceof GraphQLError && error.originalError === undefined) return error;
-  if (error instanceof GraphQLError && error.originalError instanceof GraphQLError) return error;
-  if (isOurLibrarys(error)) return new GraphQLError((error as Error).message, { ...at, extensions: { code: 'INVALID_INPUT' } }); // isOurLibrarys looked
-  const reference = randomUUID();
-  log.error({ err: error instanceof GraphQLError ? error.originalError : error, reference }, 'an operation failed unexpectedly');
-  return new GraphQLError(`Something went wrong on our side. Give this to the operator: ${reference}`, {
-    ...at,
-    extensions: { code: 'INTERNAL_ERROR' },
-  });
-}
-
-/** GraphQL's own words on a document have a code from whoever validated it; those on its variables, made by execution, have none. */
-function codedVariables(): Plugin<Context> {
-  return {
-    onExecutionResult(payload) {
-      const { result } = payload;
-      if (result === undefined || Array.isArray(result) || !('errors' in result) || result.errors === undefined) return;
-      const errors = result.errors.map((error) =>
-        error.extensions?.['code'] === undefined
-          ? new GraphQLError(error.message, { ...placeOf(error), extensions: { ...error.extensions, code: 'BAD_USER_INPUT' } })
-          : error,
-      );
-      payload.setResult({ ...result, errors });
-    },
-  };
-}
-
-function placeOf(error: GraphQLError) {
-  return { ...(error.path ? { path: error.path } : {}), ...(error.nodes ? { nodes: error.nodes } : {}) };
-}
-
-/** Pothos' words on a bad argument, such as a cursor that is none. */
-function isOurLibrarys(error: unknown): boolean {
-  const cause = error instanceof GraphQLError ? error.originalError : error;
-  return cause instanceof Error && cause.constructor.name === 'PothosValidationError';
 }

@@ -4,6 +4,7 @@ import '../graphql/scalars.ts';
 import '../graphql/errors.ts';
 
 import '../workspaces/schema.ts';
+import '../workspaces/schema-access.ts';
 import '../workspaces/schema-events.ts';
 import '../records/schema.ts';
 import '../packages/schema.ts';

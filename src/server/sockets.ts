@@ -8,17 +8,18 @@ import { useServer } from 'graphql-ws/use/ws';
 import type { YogaServerInstance } from 'graphql-yoga';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { bearer, type TokenSettings, verifyToken } from '../auth/token.ts';
-import type { Viewer } from '../auth/viewer.ts';
+import type { TokenHolder } from '../auth/viewer.ts';
+import { type AccessWatch, watchLater } from '../events/access.ts';
 import type { FanOut, OpenStream } from '../events/fan-out.ts';
-import { cancellable } from '../events/follow.ts';
-import { type Context, unauthenticated } from '../graphql/context.ts';
+import { cancellable, type StreamEnds } from '../events/follow.ts';
+import { type Context, unauthenticated, viewerOf } from '../graphql/context.ts';
 import type { Log } from '../log.ts';
+import { masked } from './masked.ts';
 import { outletOf, sharingKey } from './sharing.ts';
 
 /** Given by sockets, whose token comes with the connection; absent over HTTP, where it comes with the request. */
 export interface SocketContext {
-  readonly viewer?: Viewer | null;
-  readonly signal?: AbortSignal;
+  readonly holder?: TokenHolder;
 }
 
 export interface SocketOptions {
@@ -29,6 +30,7 @@ export interface SocketOptions {
   readonly publicUrl: () => string;
   readonly limits: { readonly socketFrameBytes: number; readonly socketOperations: number };
   readonly fan: FanOut;
+  readonly access: AccessWatch;
   readonly log: Log;
 }
 
@@ -38,7 +40,7 @@ interface Params extends Record<string, unknown> {
 }
 
 interface Session {
-  readonly viewer: Viewer;
+  readonly holder: TokenHolder;
   readonly gone: AbortController;
   readonly expiry: NodeJS.Timeout;
 }
@@ -78,9 +80,9 @@ export function attachSockets(server: Server, options: SocketOptions): { dispose
         try {
           const token = typeof given === 'string' ? bearer(given) : null;
           if (token === null) return false; // 4403
-          const viewer = await verifyToken(tokens, token);
+          const holder = await verifyToken(tokens, token);
           if (extra.socket.readyState !== extra.socket.OPEN) return false; // or its timer would outlive it
-          const remaining = Math.min(Math.max(0, viewer.expiresAt.getTime() - Date.now()), longestTimer);
+          const remaining = Math.min(Math.max(0, holder.expiresAt.getTime() - Date.now()), longestTimer);
           // Forbidden is a code that clients try again after, with a fresh token.
           const expiry = setTimeout(() => {
             extra.socket.close(CloseCode.Forbidden, 'Token expired');
@@ -88,7 +90,7 @@ export function attachSockets(server: Server, options: SocketOptions): { dispose
           }, remaining);
           const gone = new AbortController();
           setMaxListeners(0, gone.signal); // each operation has some
-          sessions.set(extra.socket, { viewer, gone, expiry });
+          sessions.set(extra.socket, { holder, gone, expiry });
           return true;
         } catch {
           return false;
@@ -105,8 +107,8 @@ export function attachSockets(server: Server, options: SocketOptions): { dispose
             }),
           ];
         }
-        const signal = session.gone.signal;
-        const enveloped = yoga.getEnveloped({ request: socketRequest(extra.request), params, viewer: session.viewer, signal } as never); // yoga's type wants an HTTP request's parts
+        const { holder } = session;
+        const enveloped = yoga.getEnveloped({ request: socketRequest(extra.request), params, holder } as never); // yoga's type wants an HTTP request's parts
         const { schema, execute, subscribe, contextFactory, parse, validate } = enveloped;
         let document: ReturnType<typeof parse>;
         try {
@@ -123,18 +125,28 @@ export function attachSockets(server: Server, options: SocketOptions): { dispose
           operationName: params.operationName ?? null,
           variableValues: params.variables ?? null,
         };
-        const open: OpenStream = (place, ended) =>
-          subscribe({ ...args, contextValue: { ...contextValue, place, ends: () => ({ signals: [ended], expiresAt: null }) } });
+        // Access is watched for each subscriber: a stream that is shared goes on for the others.
+        const watch = watchLater(options.access, holder.subject);
+        const open: OpenStream = (place, ended) => {
+          const ends = (workspaceId: string): StreamEnds => {
+            watch.of(workspaceId);
+            return { signals: [ended], expiresAt: null, watch: null };
+          };
+          return subscribe({ ...args, contextValue: { ...contextValue, place, ends } });
+        };
         const shared = () => {
-          const key = sharingKey(document, params, session.viewer);
+          const key = sharingKey(document, params, viewerOf(contextValue));
           const outlet = outletOf(extra.socket, id);
-          return cancellable({ signals: [signal], expiresAt: null }, (ended) => fan.subscribe(key, open, outlet, ended));
+          const ends: StreamEnds = { signals: [session.gone.signal], expiresAt: null, watch: watch.begin };
+          return cancellable(ends, (ended) => fan.subscribe(key, open, outlet, ended));
         };
         return { ...args, contextValue, rootValue: { execute, subscribe: shared } };
       },
       // The envelope's functions travel in the root value, so that plugins see socket operations too.
       execute: (args) => (args.rootValue as { execute: (a: unknown) => never }).execute(args),
       subscribe: (args) => (args.rootValue as { subscribe: (a: unknown) => never }).subscribe(args),
+      // What a stream threw in the middle: its operation fails, and the socket stays.
+      onError: (_context, _id, _payload, errors) => errors.map((error) => masked(error, log).toJSON()),
       onDisconnect: ({ extra }) => end(extra.socket),
       onClose: ({ extra }) => end(extra.socket),
     },

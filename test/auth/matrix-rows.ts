@@ -31,6 +31,7 @@ function reading(missing: string): Row['roles'] {
     admin: sees,
     everywhere: ['found', 'found', missing],
     'nowhere named': blind,
+    revoked: blind,
   };
 }
 
@@ -53,6 +54,7 @@ function acting(permission: 'data-run' | 'data-export:execute' | 'workspace:admi
     admin: may,
     everywhere: [allowed, allowed, 'NotFoundError'],
     'nowhere named': same('NotFoundError'),
+    revoked: same('NotFoundError'),
   };
   return { ...roles, [permission]: may };
 }
@@ -156,6 +158,18 @@ export const table: Readonly<Record<string, Row>> = {
   'Mutation.updateExportSettings': command(
     'updateExportSettings',
     ({ workspace }) => ({ workspaceId: workspace }),
+    'found',
+    'workspace:admin',
+  ),
+  'Mutation.revokeAccess': command(
+    'revokeAccess',
+    ({ workspace }) => ({ workspaceId: workspace, subject: 'somebody else' }),
+    'found',
+    'workspace:admin',
+  ),
+  'Mutation.restoreAccess': command(
+    'restoreAccess',
+    ({ workspace }) => ({ workspaceId: workspace, subject: 'somebody else' }),
     'found',
     'workspace:admin',
   ),

@@ -6,6 +6,7 @@ import { decodeGlobal, everythingOf, nodeTypes, rootFields, schema } from '../gr
 import { events, rawSocket } from '../server/raw.ts';
 import { startApp } from '../support/app.ts';
 import { mutate, register, stage, zipOf } from '../support/story.ts';
+import { setAccess } from './access-story.ts';
 import { type Row, refused, table } from './matrix-rows.ts';
 import { hookHosts, nobody, type Role, roleNames, roles, type Tenant, tenant } from './tenants.ts';
 
@@ -22,6 +23,7 @@ beforeAll(async () => {
   places.other = await tenant(app, 'other', 'CANARY');
   places.none = nobody();
   for (const role of roleNames) tokens[role] = roles[role] === null ? null : await app.token(roles[role]);
+  await setAccess(app, 'revokeAccess', places.own.workspace, 'eve');
 });
 
 function outcome(answer: any, find: unknown): string {

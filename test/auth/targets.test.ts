@@ -1,5 +1,6 @@
 // Authority on job targets: asked for at each call, for the datasets that the call would drive, and by no other permission replaced.
 
+import { v7 as uuidv7 } from 'uuid';
 import { beforeAll, expect, it } from 'vitest';
 import { ownAuthority } from '../../src/auth/grants.ts';
 import { everything, startApp } from '../support/app.ts';
@@ -57,8 +58,8 @@ it('of a run that nobody drives is not needed to cancel it', async () => {
 });
 
 it('is not one’s own any more once one’s token has run out, also in the middle of a pass', async () => {
-  const viewer = { subject: 'ann', permissions: new Set(['target:*']), workspaces: '*' } as const;
-  const mayDrive = async (expiresAt: Date) => (await ownAuthority({ ...viewer, expiresAt })(null as never)).mayDrive('store');
+  const viewer = { subject: 'ann', permissions: new Set(['target:*']), workspaces: '*', revoked: new Set<string>() } as const;
+  const mayDrive = async (expiresAt: Date) => (await ownAuthority({ ...viewer, expiresAt }, uuidv7())(app.app.db.prisma)).mayDrive('store');
   expect(await mayDrive(new Date(Date.now() + 60_000))).toBe(true);
   expect(await mayDrive(new Date(Date.now() - 1))).toBe(false);
 });

@@ -136,6 +136,7 @@ export const roles = {
   admin: { permissions: all, workspaces: ['own'] },
   everywhere: { permissions: all, workspaces: ['*'] },
   'nowhere named': { permissions: all, workspaces: [] },
+  revoked: { subject: 'eve', permissions: all, workspaces: ['own'] },
 } as const;
 export type Role = keyof typeof roles;
 export const roleNames = Object.keys(roles) as Role[];

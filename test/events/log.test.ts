@@ -209,11 +209,11 @@ it('ends a stream at once when its reader leaves, or its signal aborts', async (
 it('lets go of a connection’s signal however its stream ends', async () => {
   const parent = new AbortController();
   const listeners = () => getEventListeners(parent.signal, 'abort').length;
-  const broken = cancellable({ signals: [parent.signal], expiresAt: null }, async function* () {
+  const broken = cancellable({ signals: [parent.signal], expiresAt: null, watch: null }, async function* () {
     yield 1;
     throw new Undone();
   });
-  const left = cancellable({ signals: [parent.signal], expiresAt: null }, async function* () {
+  const left = cancellable({ signals: [parent.signal], expiresAt: null, watch: null }, async function* () {
     yield 1;
   });
   expect(listeners()).toBe(2);
@@ -262,7 +262,7 @@ it('ends a stream when its token expires, however much is collected meanwhile', 
   setFlagsFromString('--expose-gc');
   const collect: () => void = runInNewContext('gc');
   let told: AbortSignal | undefined;
-  const stream = cancellable({ signals: [], expiresAt: new Date(Date.now() + 200) }, async function* (signal) {
+  const stream = cancellable({ signals: [], expiresAt: new Date(Date.now() + 200), watch: null }, async function* (signal) {
     told = signal;
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
     yield* [];

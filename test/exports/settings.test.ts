@@ -121,6 +121,7 @@ describe('export settings', () => {
       subject: 'ann',
       permissions: new Set(everything),
       workspaces: '*',
+      revoked: new Set(),
       expiresAt: new Date(Date.now() + 3_600_000),
     };
     const caller = { viewer, requestId: 'r' };

@@ -51,7 +51,13 @@ it('registers nothing whose bytes were discarded while it was looked at', async 
       return storage.get(...args);
     },
   };
-  const viewer = { subject: 'ann', permissions: new Set(['data-run']), workspaces: '*', expiresAt: new Date(Date.now() + 60_000) } as const;
+  const viewer = {
+    subject: 'ann',
+    permissions: new Set(['data-run']),
+    workspaces: '*',
+    revoked: new Set<string>(),
+    expiresAt: new Date(Date.now() + 60_000),
+  } as const;
   const input = {
     workspaceId: uuidOf(workspaceId),
     packageId: uuidOf(packageId),
