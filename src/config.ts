@@ -22,6 +22,8 @@ export interface Limits {
   readonly tokens: number;
   readonly socketFrameBytes: number;
   readonly socketOperations: number;
+  /** Of one subject, in one process. */
+  readonly socketsPerSubject: number;
 }
 
 export interface S3Place {
@@ -161,6 +163,7 @@ const settings = z.object({
   PACKHORSE_MAX_TOKENS: whole(1_500),
   PACKHORSE_MAX_SOCKET_FRAME_BYTES: whole(65_536),
   PACKHORSE_MAX_SOCKET_OPERATIONS: whole(20),
+  PACKHORSE_MAX_SOCKETS_PER_SUBJECT: whole(20_000),
 });
 
 const secrets = new Set(['DATABASE_URL', 'PACKHORSE_JWT_SECRET', 'AWS_ENDPOINT_URL', 'AWS_ENDPOINT_URL_S3']);
@@ -228,6 +231,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       tokens: value.PACKHORSE_MAX_TOKENS,
       socketFrameBytes: value.PACKHORSE_MAX_SOCKET_FRAME_BYTES,
       socketOperations: value.PACKHORSE_MAX_SOCKET_OPERATIONS,
+      socketsPerSubject: value.PACKHORSE_MAX_SOCKETS_PER_SUBJECT,
     },
   };
 }

@@ -33,6 +33,7 @@ export interface HttpOptions {
     readonly complexity: number;
     readonly socketFrameBytes: number;
     readonly socketOperations: number;
+    readonly socketsPerSubject: number;
   };
   /** Null when all is well, else what is not ready, in a word. */
   readonly notReady: () => Promise<string | null>;

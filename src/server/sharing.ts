@@ -5,7 +5,7 @@ import type { WebSocket } from 'ws';
 import { rightsOf, type Viewer } from '../auth/viewer.ts';
 import type { Outlet } from '../events/fan-out.ts';
 
-const tryAgainLater = 1013; // clients try again after it
+export const tryAgainLater = 1013; // clients try again after it
 // What the kernel does not take, ws keeps without end.
 const outletBytes = 65_536;
 

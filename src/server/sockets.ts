@@ -15,7 +15,7 @@ import { cancellable, type StreamEnds } from '../events/follow.ts';
 import { type Context, unauthenticated, viewerOf } from '../graphql/context.ts';
 import type { Log } from '../log.ts';
 import { masked } from './masked.ts';
-import { outletOf, sharingKey } from './sharing.ts';
+import { outletOf, sharingKey, tryAgainLater } from './sharing.ts';
 
 /** Given by sockets, whose token comes with the connection; absent over HTTP, where it comes with the request. */
 export interface SocketContext {
@@ -28,7 +28,7 @@ export interface SocketOptions {
   readonly tokens: TokenSettings;
   /** Where our own pages may come from, besides the address that was asked. */
   readonly publicUrl: () => string;
-  readonly limits: { readonly socketFrameBytes: number; readonly socketOperations: number };
+  readonly limits: { readonly socketFrameBytes: number; readonly socketOperations: number; readonly socketsPerSubject: number };
   readonly fan: FanOut;
   readonly access: AccessWatch;
   readonly log: Log;
@@ -53,6 +53,7 @@ const longestTimer = 2 ** 31 - 1; // a longer one fires at once
 export function attachSockets(server: Server, options: SocketOptions): { dispose(): Promise<void> } {
   const { yoga, tokens, limits, fan, log } = options;
   const sessions = new WeakMap<object, Session>();
+  const perSubject = new Map<string, number>();
   const wss = new WebSocketServer({ noServer: true, maxPayload: limits.socketFrameBytes }); // the default is 100 MiB
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => socket.destroy());
@@ -82,6 +83,12 @@ export function attachSockets(server: Server, options: SocketOptions): { dispose
           if (token === null) return false; // 4403
           const holder = await verifyToken(tokens, token);
           if (extra.socket.readyState !== extra.socket.OPEN) return false; // or its timer would outlive it
+          const count = perSubject.get(holder.subject) ?? 0;
+          if (count >= limits.socketsPerSubject) {
+            extra.socket.close(tryAgainLater, 'Too many connections of this subject');
+            return false;
+          }
+          perSubject.set(holder.subject, count + 1);
           const remaining = Math.min(Math.max(0, holder.expiresAt.getTime() - Date.now()), longestTimer);
           // Forbidden is a code that clients try again after, with a fresh token.
           const expiry = setTimeout(() => {
@@ -159,6 +166,10 @@ export function attachSockets(server: Server, options: SocketOptions): { dispose
     clearTimeout(session.expiry);
     session.gone.abort();
     sessions.delete(socket);
+    const { subject } = session.holder;
+    const count = (perSubject.get(subject) ?? 1) - 1;
+    if (count === 0) perSubject.delete(subject);
+    else perSubject.set(subject, count);
   }
   wss.on('error', (error) => log.warn({ err: error }, 'the socket server had an error'));
   return {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { startApp } from '../support/app.ts';
 import { bytes, connected, rawSocket } from './raw.ts';
 import { internals, surface } from './surface.ts';
 
@@ -60,6 +61,26 @@ describe('websockets', () => {
   it('of another subprotocol are refused', async () => {
     const old = await rawSocket(app.url, {}, 'graphql-ws').catch((error: unknown) => String(error));
     expect(typeof old === 'string' ? 4406 : (await old.closed).code).toBe(4406);
+  });
+
+  it('are so many of one subject and no more, until one of them is gone', async () => {
+    const few = await startApp({ worker: false, env: { PACKHORSE_MAX_SOCKETS_PER_SUBJECT: '2' } });
+    const [ann, bob] = [await few.token(), await few.token({ subject: 'bob' })];
+    const first = await connected(few.url, ann);
+    const second = await connected(few.url, ann);
+    const third = await rawSocket(few.url);
+    third.say({ type: 'connection_init', payload: { authorization: `Bearer ${ann}` } });
+    expect(await third.closed).toMatchObject({ code: 1013 });
+    const others = await connected(few.url, bob);
+    first.socket.close();
+    await expect
+      .poll(async () => {
+        const again = await rawSocket(few.url);
+        again.say({ type: 'connection_init', payload: { authorization: `Bearer ${ann}` } });
+        return Promise.race([again.closed.then(({ code }) => code), again.until(({ type }) => type === 'connection_ack').then(() => 'in')]);
+      })
+      .toBe('in');
+    for (const { socket } of [second, others]) socket.terminate();
   });
 
   it('carry 20 operations at once, and refuse the others', async () => {
