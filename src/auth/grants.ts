@@ -54,9 +54,9 @@ export async function leaveGrant(
   await holdAccess(tx, run.workspaceId, viewer.subject, 'data run');
   await endGrants(tx.sql, run.id, purpose);
   await tx.sql.$executeRaw`
-    INSERT INTO run_grant (id, run_id, workspace_id, purpose, subject, targets, expires_at)
-    VALUES (${uuidv7()}::uuid, ${run.id}::uuid, ${run.workspaceId}::uuid, ${purpose}, ${viewer.subject}, ${[...targets]}::text[],
-      clock_timestamp() + make_interval(secs => ${hours * 3_600}))`;
+    INSERT INTO run_grant (id, run_id, workspace_id, purpose, subject, targets, granted_at, expires_at)
+    SELECT ${uuidv7()}::uuid, ${run.id}::uuid, ${run.workspaceId}::uuid, ${purpose}, ${viewer.subject}, ${[...targets]}::text[],
+      here, here + make_interval(secs => ${hours * 3_600}) FROM clock_timestamp() AS here`; // not the transaction's beginning: the newest counts
 }
 
 export async function endGrants(sql: Prisma.TransactionClient, runId: string, purpose: Purpose): Promise<void> {

@@ -142,12 +142,12 @@ async function setGoing(runs: Runs, caller: Caller, id: string, command: 'START'
 }
 
 /** What driving the run may still touch, in package order. */
-function remainingSteps(db: Db, runId: string): Promise<DataRunStep[]> {
+export function remainingSteps(db: Db, runId: string): Promise<DataRunStep[]> {
   const where = { runId, finallyBlocked: false, state: { in: [...openStepStates, 'BLOCKED' as const] } };
   return db.prisma.dataRunStep.findMany({ where, orderBy: { position: 'asc' } });
 }
 
-function targetsOf(steps: readonly DataRunStep[]): string[] {
+export function targetsOf(steps: readonly DataRunStep[]): string[] {
   return [...new Set(steps.map(({ target }) => target))];
 }
 

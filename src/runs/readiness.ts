@@ -88,7 +88,7 @@ function holdsOf({ run, steps, grant, lapsedAt }: HoldSource): Hold[] {
   if (settle !== null || block.length > 0 || finallyBlock.length > 0 || !submit.every(isHeld)) return [];
   const lapsed = [...submit, ...unanswered].filter(isHeld).map((step): Hold => {
     const message = `Nobody’s authority on the target ${step.target} is in force, so ${step.dataset} is held.`;
-    const remedy = 'Pause and resume the run, or advance it, with authority on the target.';
+    const remedy = 'Renew its grant (renewDataRunGrant), or advance it, with authority on the target.';
     return { code: 'AUTHORITY_LAPSED', subject: step.dataset, message, since: lapsedAt ?? since, remedy };
   });
   return [...lapsed, ...waitingFor(steps.filter((step) => step.state !== 'SUBMITTING' || !isHeld(step)))];

@@ -9,6 +9,7 @@ import '../workspaces/schema-events.ts';
 import '../records/schema.ts';
 import '../packages/schema.ts';
 import '../runs/schema.ts';
+import '../runs/schema-grants.ts';
 import '../runs/schema-mutations.ts';
 import '../runs/schema-subscriptions.ts';
 import '../exports/schema.ts';

@@ -155,6 +155,8 @@ export const table: Readonly<Record<string, Row>> = {
   'Mutation.resumeDataRun': command('resumeDataRun', ({ run }) => ({ dataRunId: run }), 'InvalidTransitionError'),
   'Mutation.advanceDataRun': command('advanceDataRun', ({ run }) => ({ dataRunId: run }), 'InvalidTransitionError'),
   'Mutation.cancelDataRun': command('cancelDataRun', ({ run }) => ({ dataRunId: run }), 'InvalidTransitionError'),
+  'Mutation.renewDataRunGrant': command('renewDataRunGrant', ({ run }) => ({ dataRunId: run }), 'ConflictError'),
+  'Mutation.revokeDataRunGrant': command('revokeDataRunGrant', ({ run }) => ({ dataRunId: run }), 'found'),
   'Mutation.updateExportSettings': command(
     'updateExportSettings',
     ({ workspace }) => ({ workspaceId: workspace }),
