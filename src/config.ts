@@ -53,6 +53,8 @@ export interface Config {
   readonly jwt: {
     /** null: the home's own, see auth/secret.ts; never null in production. */
     readonly secret: Uint8Array | null;
+    /** Where the keys of who else may issue tokens are; null: nobody. */
+    readonly keysUrl: string | null;
     readonly audience: string;
     readonly issuer: string;
   };
@@ -97,6 +99,13 @@ const storagePlace = z
   .refine((value) => inFolder.test(value) || inBucket.test(value), 'file:, file:/path (the path absolute) or s3://bucket/prefix')
   .default('file:');
 
+// In the clear whoever is on the way could put in keys of their own; to this machine itself there is no such way.
+const keysUrl = z.string().refine((value) => {
+  if (!URL.canParse(value)) return false;
+  const { protocol, hostname, username, hash } = new URL(value);
+  const isSafe = protocol === 'https:' || (protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname));
+  return isSafe && username === '' && hash === '';
+}, 'a URL that begins with https://, or with http:// and localhost or 127.0.0.1');
 const endpoint = webUrl('a URL that begins with http:// or https://, without a name, a password or a query');
 
 const hostList = z
@@ -125,7 +134,7 @@ const settings = z.object({
   AWS_DEFAULT_REGION: z.string().optional(),
   AWS_ENDPOINT_URL: endpoint.optional(),
   AWS_ENDPOINT_URL_S3: endpoint.optional(),
-  PACKHORSE_JWKS_URL: z.undefined({ error: 'nothing: it comes later, set PACKHORSE_JWT_SECRET' }).optional(),
+  PACKHORSE_JWKS_URL: keysUrl.optional(),
   PACKHORSE_JWT_SECRET: z
     .string()
     .transform((value) => new TextEncoder().encode(value))
@@ -200,7 +209,12 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     publicUrl: value.PACKHORSE_PUBLIC_URL ?? null,
     role: value.PACKHORSE_ROLE,
     storage: placeOf(value, home),
-    jwt: { secret: value.PACKHORSE_JWT_SECRET ?? null, audience: value.PACKHORSE_JWT_AUDIENCE, issuer: value.PACKHORSE_JWT_ISSUER },
+    jwt: {
+      secret: value.PACKHORSE_JWT_SECRET ?? null,
+      keysUrl: value.PACKHORSE_JWKS_URL ?? null,
+      audience: value.PACKHORSE_JWT_AUDIENCE,
+      issuer: value.PACKHORSE_JWT_ISSUER,
+    },
     targets: targetsOf(value.PACKHORSE_TARGETS),
     fetchHosts: value.PACKHORSE_FETCH_HOSTS,
     exportSlots: value.PACKHORSE_EXPORT_SLOTS,

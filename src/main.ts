@@ -4,6 +4,7 @@
 import { chmodSync } from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
+import { remoteKeys } from './auth/remote-keys.ts';
 import { jwtSecret } from './auth/secret.ts';
 import type { TokenSettings } from './auth/token.ts';
 import { type Config, ensureHome, urlOf } from './config.ts';
@@ -145,7 +146,8 @@ export function assemble({ databaseUrl, config, secret, publicUrl, log, targets,
 export async function startPackhorse(config: Config, log: Log, targets?: PartOptions['targets']): Promise<Packhorse> {
   ensureHome(config.home);
   const secret = jwtSecret(config);
-  const tokens: TokenSettings = { secret, audience: config.jwt.audience, issuer: config.jwt.issuer };
+  const { audience, issuer, keysUrl } = config.jwt;
+  const tokens: TokenSettings = { secret, audience, issuer, keys: keysUrl === null ? null : remoteKeys(keysUrl) };
   const database = await databaseOf(config);
   const stopping = new AbortController();
   const undo: (() => Promise<void>)[] = [() => database.stop()];

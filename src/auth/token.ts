@@ -1,15 +1,20 @@
-// JSON Web Tokens by a shared secret. One algorithm, and audience, issuer and expiry always checked.
-import { jwtVerify, SignJWT } from 'jose';
+// JSON Web Tokens, by the shared secret or by keys that are fetched. Audience, issuer and expiry are always checked.
+import { decodeProtectedHeader, type JWTVerifyGetKey, jwtVerify, SignJWT } from 'jose';
 import { z } from 'zod';
+import { KeysUnavailableError } from './remote-keys.ts';
 import type { TokenHolder } from './viewer.ts';
 
 export interface TokenSettings {
   readonly secret: Uint8Array;
   readonly audience: string;
   readonly issuer: string;
+  /** Of who else may issue tokens; null: nobody. */
+  readonly keys: JWTVerifyGetKey | null;
 }
 
 const algorithm = 'HS256';
+/** Of keys that are fetched, which are public: none that signs with what it verifies with. */
+const publicKeyAlgorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
 /** Longer ones are not looked at: verifying costs time in proportion. */
 const maxTokenLength = 8_192;
 
@@ -32,15 +37,16 @@ export class UnauthenticatedError extends Error {
   }
 }
 
-export async function verifyToken(settings: TokenSettings, token: string): Promise<TokenHolder> {
+/** Throws UnauthenticatedError, or KeysUnavailableError where it cannot be said. */
+export async function verifyToken({ secret, keys, audience, issuer }: TokenSettings, token: string): Promise<TokenHolder> {
   if (token.length > maxTokenLength) throw new UnauthenticatedError();
   try {
-    const { payload } = await jwtVerify(token, settings.secret, {
-      algorithms: [algorithm],
-      audience: settings.audience,
-      issuer: settings.issuer,
-      requiredClaims: ['sub', 'exp', 'aud', 'iss'],
-    });
+    const wanted = { audience, issuer, requiredClaims: ['sub', 'exp', 'aud', 'iss'] };
+    // Which of the two is never left to the token alone: each takes its own algorithms only.
+    const isByKeys = keys !== null && decodeProtectedHeader(token).alg !== algorithm;
+    const { payload } = isByKeys
+      ? await jwtVerify(token, keys, { ...wanted, algorithms: publicKeyAlgorithms })
+      : await jwtVerify(token, secret, { ...wanted, algorithms: [algorithm] });
     const { sub, exp, permissions, workspaces } = claims.parse(payload);
     return {
       subject: sub,
@@ -48,8 +54,8 @@ export async function verifyToken(settings: TokenSettings, token: string): Promi
       workspaces: workspaces.includes('*') ? '*' : new Set(workspaces),
       expiresAt: new Date(exp * 1_000),
     };
-  } catch {
-    throw new UnauthenticatedError();
+  } catch (error) {
+    throw error instanceof KeysUnavailableError ? error : new UnauthenticatedError();
   }
 }
 
@@ -68,7 +74,7 @@ export interface TokenGrant {
   readonly expiresInSeconds: number;
 }
 
-export function issueToken(settings: TokenSettings, grant: TokenGrant): Promise<string> {
+export function issueToken(settings: Omit<TokenSettings, 'keys'>, grant: TokenGrant): Promise<string> {
   return new SignJWT({ permissions: grant.permissions, workspaces: grant.workspaces })
     .setProtectedHeader({ alg: algorithm, typ: 'JWT' })
     .setSubject(grant.subject)

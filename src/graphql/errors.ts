@@ -1,5 +1,6 @@
 // Where the coded errors meet GraphQL: members of result unions, and codes on `errors[]` for what has no union.
 import { GraphQLError } from 'graphql';
+import { KeysUnavailableError } from '../auth/remote-keys.ts';
 import { UnauthenticatedError } from '../auth/token.ts';
 import { postgresFault } from '../db.ts';
 import {
@@ -101,6 +102,7 @@ const coded = [
   CursorExpiredError,
   BusyError,
   UnauthenticatedError,
+  KeysUnavailableError,
   AccessRevokedError,
 ];
 

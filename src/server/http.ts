@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { renderGraphiQL } from '@graphql-yoga/render-graphiql';
 import { GraphQLError } from 'graphql';
 import { createYoga, type Plugin, type YogaInitialContext } from 'graphql-yoga';
+import { KeysUnavailableError } from '../auth/remote-keys.ts';
 import { admit } from '../auth/revocation.ts';
 import { bearer, type TokenSettings, UnauthenticatedError, verifyToken } from '../auth/token.ts';
 import type { TokenHolder } from '../auth/viewer.ts';
@@ -195,8 +196,9 @@ async function holderOfHeader(tokens: TokenSettings, header: string | null | und
     const token = bearer(header);
     return token === null ? null : await verifyToken(tokens, token);
   } catch (error) {
-    if (!(error instanceof UnauthenticatedError)) throw error;
-    throw new GraphQLError(error.message, { extensions: { code: error.code, http: { status: 401 } } });
+    if (!(error instanceof UnauthenticatedError || error instanceof KeysUnavailableError)) throw error;
+    const status = error instanceof UnauthenticatedError ? 401 : 503;
+    throw new GraphQLError(error.message, { extensions: { code: error.code, http: { status } } });
   }
 }
 

@@ -7,6 +7,7 @@ import { CloseCode } from 'graphql-ws';
 import { useServer } from 'graphql-ws/use/ws';
 import type { YogaServerInstance } from 'graphql-yoga';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { KeysUnavailableError } from '../auth/remote-keys.ts';
 import { bearer, type TokenSettings, verifyToken } from '../auth/token.ts';
 import type { TokenHolder } from '../auth/viewer.ts';
 import { type AccessWatch, watchLater } from '../events/access.ts';
@@ -99,7 +100,8 @@ export function attachSockets(server: Server, options: SocketOptions): { dispose
           setMaxListeners(0, gone.signal); // each operation has some
           sessions.set(extra.socket, { holder, gone, expiry });
           return true;
-        } catch {
+        } catch (error) {
+          if (error instanceof KeysUnavailableError) extra.socket.close(tryAgainLater, 'Tokens cannot be checked now');
           return false;
         }
       },

@@ -40,6 +40,6 @@ describe('the secret of a home', () => {
 
   it('gives way to one that is configured', () => {
     const secret = new Uint8Array(32);
-    expect(jwtSecret({ home: '/nowhere', production: true, jwt: { secret, audience: '', issuer: '' } })).toBe(secret);
+    expect(jwtSecret({ home: '/nowhere', production: true, jwt: { secret, keysUrl: null, audience: '', issuer: '' } })).toBe(secret);
   });
 });

@@ -83,8 +83,8 @@ describe('the configuration', () => {
       ],
     ),
     [
-      { PACKHORSE_JWKS_URL: 'https://x' },
-      'PACKHORSE_JWKS_URL: expected nothing: it comes later, set PACKHORSE_JWT_SECRET, found "https://x"',
+      { PACKHORSE_JWKS_URL: 'http://example.org/keys' },
+      'PACKHORSE_JWKS_URL: expected a URL that begins with https://, or with http:// and localhost or 127.0.0.1, found "http://example.org/keys"',
     ],
     [{ PACKHORSE_LEASE_MS: '5000' }, 'PACKHORSE_HEARTBEAT_MS: expected less than PACKHORSE_LEASE_MS (5000), found "10000"'],
     [

@@ -1,5 +1,6 @@
 // Streams whose readers' access is taken back: they end, with a word that says why, and nothing more is given, while the others go on.
 import { expect, it, onTestFinished } from 'vitest';
+import { watchLater } from '../../src/events/access.ts';
 import { encodeCursor } from '../../src/events/cursor.ts';
 import { globalId } from '../../src/graphql/builder.ts';
 import { setAccess } from '../auth/access-story.ts';
@@ -83,6 +84,17 @@ it('end for that subject only where others share the stream, also where it was t
   expect(reasonsOf(first, 's')).toEqual(['for both']);
   expect(reasonsOf(second, 's')).toEqual(['for both', 'for one 1', 'for one 2', 'for one 3']);
   for (const { socket } of [first, second, third]) socket.terminate();
+});
+
+it('are not watched any more where one of them is opened after its reader has left', async () => {
+  const yard = await freshYard();
+  const later = watchLater(app.app.access, 'eve');
+  const watching = later.begin(() => {});
+  later.of(yard.workspaceId);
+  expect(app.app.access.watching()).toBe(1);
+  watching[Symbol.dispose]();
+  later.of(yard.workspaceId);
+  expect(app.app.access.watching()).toBe(0);
 });
 
 it('end over server-sent events with the error for a last word', async () => {
