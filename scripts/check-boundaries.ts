@@ -90,6 +90,16 @@ const rules: readonly Rule[] = [
     never: ['npm:pg*', 'npm:@prisma/**', 'npm:graphql*', 'npm:@pothos/**'],
     because: 'an export is verified where there is no server and no database',
   },
+  {
+    files: ['job-target/**'],
+    only: ['job-target/**'],
+    because: 'the contract and its conformance kit are for services that have nothing to do with this one',
+  },
+  {
+    files: ['job-target/**'],
+    never: ['npm:pg*', 'npm:@prisma/**', 'npm:graphql*', 'npm:@pothos/**'],
+    because: 'the contract and its conformance kit need no database',
+  },
   { files: ['cli/token'], only: ['cli/**', 'client/**', 'auth/**', 'config'], because: 'it needs the local secret, and no server' },
 ];
 

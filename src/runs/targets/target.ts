@@ -1,6 +1,7 @@
 // The job-target contract: what carries out a step. The built-in loader and remote services stand behind the same five calls.
 import { z } from 'zod';
 import type { Failure } from '../../errors.ts';
+import { type jobStates, text, wireFailure, wireJob } from '../../job-target/wire.ts';
 import type { DatasetPlan } from '../../packages/plan.ts';
 import type { Blocker, RowAccount, RowErrors } from '../../records/outcome.ts';
 
@@ -19,7 +20,7 @@ export interface Submission {
   readonly subject: string;
 }
 
-export type ChildState = 'queued' | 'running' | 'succeeded' | 'failed' | 'blocked' | 'cancelled';
+export type ChildState = (typeof jobStates)[number];
 
 export interface ChildReport {
   readonly id: string;
@@ -78,11 +79,7 @@ export async function ask(call: (signal: AbortSignal) => Promise<Answer>, deadli
   }
 }
 
-const text = (max: number) =>
-  z
-    .string()
-    .max(max)
-    .refine((value) => !value.includes('\0') && value.isWellFormed(), 'text that can be stored');
+// As in the contract, but for counts that may be larger than JSON's, and for where a failure came from.
 const count = z.union([
   z.int().min(0),
   z
@@ -90,34 +87,10 @@ const count = z.union([
     .min(0n)
     .max(2n ** 63n - 1n),
 ]);
-const failure = z.object({ code: text(100), origin: text(100), phase: text(100), retryable: z.boolean(), summary: text(10_000) });
-const report = z.object({
-  id: text(500).min(1),
-  state: z.enum(['queued', 'running', 'succeeded', 'failed', 'blocked', 'cancelled']),
+const failure = wireFailure.required().extend({ origin: text(100) });
+const report = wireJob.omit({ idempotencyKey: true }).extend({
   progress: z.object({ done: count, total: count.nullable(), unit: text(50) }),
-  rows: z
-    .object({ source: count, loaded: count, updated: count, unchanged: count, rejected: count, blocked: count, unprocessed: count })
-    .optional(),
-  blockers: z
-    .array(
-      z.object({
-        code: text(100),
-        dataset: text(500),
-        message: text(10_000),
-        count,
-        sampleKeys: z.array(text(10_000)).max(100),
-        clearedBy: z.array(text(500)).max(5_000),
-      }),
-    )
-    .max(5_000)
-    .optional(),
   failure: failure.optional(),
-  errors: z
-    .object({
-      count,
-      first: z.array(z.object({ row: count, field: text(1_000).nullable(), code: text(100), message: text(10_000) })).max(1_000),
-    })
-    .optional(),
 });
 const answerForm = z.discriminatedUnion('is', [
   z.object({ is: z.literal('job'), report }),
