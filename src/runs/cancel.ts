@@ -179,7 +179,12 @@ async function settleSteps(tx: Tx, { steps }: RunWithSteps, answers: Answers, ac
     if (step.state === 'BLOCKED' && !step.finallyBlocked) await tx.sql.$executeRaw(finallyBlocked(step));
     if (!isAtWork(step)) continue;
     const answer = answers.get(step.id)?.answer;
-    const said = answer?.is === 'forbidden' ? 'refused' : answer === undefined || answer.is === 'unknown' ? 'unreachable' : 'requested';
+    const said =
+      answer?.is === 'forbidden'
+        ? 'refused'
+        : answer === undefined || answer.is === 'unknown' || answer.is === 'unsent'
+          ? 'unreachable'
+          : 'requested';
     events.push(await moveStep(tx, step, 'CANCEL_REQUEST', [Prisma.sql`cancel_requested_at = clock_timestamp(), cancel_answer = ${said}`]));
     const stopping = { ...step, state: 'CANCELLING' as const };
     if (answer?.is === 'job') events.push(...(await applyReport(tx, stopping, answer.report, true)));

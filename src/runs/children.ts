@@ -5,7 +5,8 @@ import { type Answer, ask, type Caller, type Target, type Targets } from './targ
 /** What a child said, to which question, and where its step stood when it was asked: an answer is only good for that. */
 export interface Told {
   readonly answer: Answer;
-  readonly asked: 'submit' | 'how it stands' | 'to stop';
+  /** `to stop, being late`: by the target's deadline for a step. */
+  readonly asked: 'submit' | 'how it stands' | 'to stop' | 'to stop, being late';
   readonly state: DataRunStep['state'];
   readonly attempt: number;
 }
@@ -43,6 +44,13 @@ function sameChild({ childJobId }: DataRunStep, answer: Answer): Answer {
 
 const none: Answer = { is: 'none' };
 
+/** What can be said without its id of a submission to a target that goes by no key: only that nothing went out, where that is known. */
+function ofNoKey({ sentAt }: DataRunStep): Answer {
+  return sentAt === null
+    ? none
+    : { is: 'unknown', message: 'the target goes by no key, so it cannot be asked whether a submission arrived' };
+}
+
 /** How each child stands: by its id where one is known, else by the key its submission carried. */
 export function childAnswers(
   targets: Targets,
@@ -50,16 +58,26 @@ export function childAnswers(
   caller: Caller,
   deadlineMs: number,
 ): Promise<Map<string, Told>> {
-  return askEach(targets, steps, 'how it stands', deadlineMs, async (target, { childJobId, idempotencyKey }, signal) => {
+  return askEach(targets, steps, 'how it stands', deadlineMs, async (target, step, signal) => {
+    const { childJobId, idempotencyKey } = step;
     if (childJobId !== null) return target.read(childJobId, caller, signal);
-    return idempotencyKey === null ? none : target.find(idempotencyKey, caller, signal);
+    if (idempotencyKey === null) return none;
+    return target.idempotency === 'none' ? ofNoKey(step) : target.find(idempotencyKey, caller, signal);
   });
 }
 
 /** Asks each child to stop. By key where its id is not known: that leaves a tombstone, so that a submission still on its way starts nothing. */
-export function askToStop(targets: Targets, steps: readonly DataRunStep[], caller: Caller, deadlineMs: number): Promise<Map<string, Told>> {
-  return askEach(targets, steps, 'to stop', deadlineMs, async (target, { childJobId, idempotencyKey }, signal) => {
+export function askToStop(
+  targets: Targets,
+  steps: readonly DataRunStep[],
+  caller: Caller,
+  deadlineMs: number,
+  asked: Told['asked'] = 'to stop',
+): Promise<Map<string, Told>> {
+  return askEach(targets, steps, asked, deadlineMs, async (target, step, signal) => {
+    const { childJobId, idempotencyKey } = step;
     if (childJobId !== null) return target.cancel(childJobId, caller, signal);
-    return idempotencyKey === null ? none : target.cancelByKey(idempotencyKey, caller, signal);
+    if (idempotencyKey === null) return none;
+    return target.idempotency === 'none' ? ofNoKey(step) : target.cancelByKey(idempotencyKey, caller, signal);
   });
 }

@@ -5,27 +5,16 @@ import type { Authorise } from '../auth/grants.ts';
 import { type Db, inTransaction, Prisma, type Tx } from '../db.ts';
 import type { Cause, EventDraft } from '../events/log.ts';
 import type { DataRun, DataRunStep } from '../generated/prisma/client.ts';
-import { terminalStates } from '../lifecycle/lifecycle.ts';
 import { change, dataRunSubject } from '../lifecycle/transition.ts';
 import type { Log } from '../log.ts';
 import type { PackagePlan } from '../packages/plan.ts';
 import { enqueue } from '../tasks/task.ts';
-import { type Answers, askEach, askToStop, childAnswers, type Told } from './children.ts';
+import { applyAnswers } from './answers.ts';
+import { type Answers, askEach, askToStop, childAnswers } from './children.ts';
 import { decide } from './decide.ts';
-import { runLifecycle } from './lifecycle.ts';
-import { lockRun, type RunWithSteps } from './rows.ts';
-import {
-  applyReport,
-  blockForGood,
-  childMissing,
-  failStep,
-  finallyBlocked,
-  moveStep,
-  noteCancelAnswer,
-  nothingToStop,
-  recounted,
-  skip,
-} from './steps.ts';
+import { hasEnded, runLifecycle } from './lifecycle.ts';
+import { lockRun } from './rows.ts';
+import { blockForGood, finallyBlocked, moveStep, recounted, skip } from './steps.ts';
 import { storeName } from './targets/store.ts';
 import type { Caller, Submission, Targets } from './targets/target.ts';
 import { driveKey, driveRun } from './wake.ts';
@@ -43,12 +32,6 @@ export interface Driver {
   /** Under way in this process: a stop waits for them, so that they can give their leases back. */
   readonly passes: Set<Promise<unknown>>;
   readonly log: Log;
-}
-
-const ended = new Set<string>(terminalStates(runLifecycle));
-
-export function hasEnded(run: Pick<DataRun, 'state'>): boolean {
-  return ended.has(run.state);
 }
 
 export interface PassOptions {
@@ -79,10 +62,12 @@ async function leased(driver: Driver, runId: string, { authorise, by, until = Nu
     const caller = await authorise(prisma);
     let answers: Answers = await poll(driver, runId, caller);
     // Each turn writes what was learnt and what is intended, then calls. A turn that intends nothing is the last.
+    const { targets, settings } = driver;
+    const turn = { runId, fence, authorise, by, targets, settleMs: 2 * settings.deadlineMs };
     for (;;) {
       await renew();
       const mayIntend = Date.now() < until;
-      const { intended, settled } = await inTransaction(driver.db, (tx) => record(tx, { runId, fence, answers, authorise, by, mayIntend }));
+      const { intended, settled } = await inTransaction(driver.db, (tx) => record(tx, { ...turn, answers, mayIntend }));
       if (settled !== null) driver.log.info({ runId, state: settled }, 'run settled');
       if (intended.length === 0) return true;
       answers = await submit(driver, intended);
@@ -114,19 +99,44 @@ const followed = ['SUBMITTING', 'ACTIVE', 'CANCELLING'] as const satisfies reado
 /** Asks every child that may be at work how it stands; asks those of a cancelled run again to stop. */
 async function poll(driver: Driver, runId: string, caller: Caller): Promise<Answers> {
   const run = await driver.db.prisma.dataRun.findUnique({ where: { id: runId } });
-  const steps = await driver.db.prisma.dataRunStep.findMany({ where: { runId, state: { in: [...followed] } } });
+  const steps = await driver.db.prisma.dataRunStep.findMany({
+    where: { runId, OR: [{ state: { in: [...followed] } }, { overdueSince: { not: null } }] },
+  });
   if (run === null || run.cancelRequestedAt !== null) return new Map(); // a cancel asks them itself
   const deadline = driver.settings.deadlineMs;
-  const isStopping = ({ state }: DataRunStep) => state === 'CANCELLING';
-  const working = steps.filter((step) => !isStopping(step));
-  const [stopped, polled] = await Promise.all([
+  const late = await overdue(driver, runId, steps);
+  const isStopping = ({ state }: DataRunStep) => state === 'CANCELLING' || state === 'FAILED';
+  const working = steps.filter((step) => !isStopping(step) && !late.has(step.id));
+  const [stopped, stoppedLate, polled] = await Promise.all([
     askToStop(driver.targets, steps.filter(isStopping), caller, deadline),
+    askToStop(
+      driver.targets,
+      [...steps].filter(({ id }) => late.has(id)),
+      caller,
+      deadline,
+      'to stop, being late',
+    ),
     childAnswers(driver.targets, working, caller, deadline),
   ]);
   // Under an ended run what the target does not know must not be taken later: the tombstone comes before the step is let go.
   const unknownToIt = hasEnded(run) ? working.filter((step) => polled.get(step.id)?.answer.is === 'none') : [];
   const buried = await askToStop(driver.targets, unknownToIt, caller, deadline);
-  return new Map([...stopped, ...polled, ...buried]);
+  return new Map([...stopped, ...stoppedLate, ...polled, ...buried]);
+}
+
+/** The ids of steps whose children have been at work for longer than their target lets them, by the database's clock. */
+async function overdue({ db, targets }: Driver, runId: string, steps: readonly DataRunStep[]): Promise<Set<string>> {
+  const names = [...new Set(steps.filter(({ state }) => state === 'ACTIVE').map(({ target }) => target))];
+  const found = await Promise.all(
+    names.map((name) => {
+      const ms = targets.get(name)?.stepDeadlineMs;
+      if (ms === undefined) return [];
+      return db.prisma.$queryRaw<{ id: string }[]>`
+        SELECT id::text FROM data_run_step WHERE run_id = ${runId}::uuid AND target = ${name} AND state = 'ACTIVE'
+          AND submitted_at < clock_timestamp() - make_interval(secs => ${ms / 1_000})`;
+    }),
+  );
+  return new Set(found.flat().map(({ id }) => id));
 }
 
 interface Turn {
@@ -136,6 +146,9 @@ interface Turn {
   readonly authorise: Authorise;
   readonly by: Cause;
   readonly mayIntend: boolean;
+  readonly targets: Targets;
+  /** How long after a submission a target that only looks up is taken to know of it. */
+  readonly settleMs: number;
 }
 
 interface Recorded {
@@ -145,10 +158,10 @@ interface Recorded {
 }
 
 /** One transaction: what the children said, what follows from it, and the intents. */
-async function record(tx: Tx, { runId, fence, answers, authorise, by, mayIntend }: Turn): Promise<Recorded> {
+async function record(tx: Tx, { runId, fence, answers, authorise, by, mayIntend, targets, settleMs }: Turn): Promise<Recorded> {
   const locked = await lockRun(tx, runId, fence);
   if (locked === null) return { intended: [], settled: null }; // the lease went to another pass, which decides now
-  const events = await applyAnswers(tx, locked, answers);
+  const events = await applyAnswers(tx, locked, answers, targets);
   const steps = events.length > 0 ? ((await lockRun(tx, runId, fence))?.steps ?? []) : locked.steps;
   const { run } = locked;
   const decision = run.state === 'RUNNING' && run.cancelRequestedAt === null ? decide(steps) : null;
@@ -161,13 +174,22 @@ async function record(tx: Tx, { runId, fence, answers, authorise, by, mayIntend 
   }
   if (decision !== null && decision.settle === null && mayIntend) {
     // An intent that the target never saw goes out again, the same attempt with the same key.
-    const unseen = steps.filter((step) => step.state === 'SUBMITTING' && answers.get(step.id)?.answer.is === 'none');
+    const unseen = await sendable(
+      tx,
+      steps.filter((step) => step.state === 'SUBMITTING' && answers.get(step.id)?.answer.is === 'none'),
+      targets,
+      settleMs,
+    );
     const authority = await authorise(tx.sql); // under the run's lock, for this turn: it may have ended since the last
     const wanted = [...unseen, ...decision.submit].filter((step) => authority.mayDrive(step.target)); // else held: whyNotRunning says so
     intended.push(...wanted.slice(0, intentsAtOnce));
-    for (const step of intended) {
-      if (step.state !== 'SUBMITTING') events.push(await intend(tx, step, authority.subject));
-      else if (step.submittedBy !== authority.subject) await resubmitAs(tx, step, authority.subject);
+    for (const step of intended) if (step.state !== 'SUBMITTING') events.push(await intend(tx, step));
+    // Before the call: of one that dies in it nobody knows how far it came. Also of an intent that goes out again: whoever wrote it may have no
+    // authority any more.
+    const ids = intended.map(({ id }) => id);
+    if (ids.length > 0) {
+      await tx.sql
+        .$executeRaw`UPDATE data_run_step SET sent_at = clock_timestamp(), submitted_by = ${authority.subject} WHERE id = ANY(${ids}::uuid[])`;
     }
   }
   if (decision !== null && decision.settle !== null) {
@@ -187,20 +209,28 @@ async function record(tx: Tx, { runId, fence, answers, authorise, by, mayIntend 
   return { intended: await tx.sql.dataRunStep.findMany({ where: { id: { in: intended.map(({ id }) => id) } } }), settled };
 }
 
+/**
+ * Of intents that their targets do not know, those that may go out. A target that only looks up may have one on its way in: sent again
+ * before that has settled, it would be two jobs.
+ */
+async function sendable({ sql }: Tx, unseen: readonly DataRunStep[], targets: Targets, settleMs: number): Promise<DataRunStep[]> {
+  const onTheirWay = unseen.filter(({ target, sentAt }) => sentAt !== null && targets.get(target)?.idempotency === 'lookup');
+  if (onTheirWay.length === 0) return [...unseen];
+  const ids = onTheirWay.map(({ id }) => id);
+  const young = await sql.$queryRaw<{ id: string }[]>`
+    SELECT id::text FROM data_run_step WHERE id = ANY(${ids}::uuid[]) AND sent_at > clock_timestamp() - make_interval(secs => ${settleMs / 1_000})`;
+  return unseen.filter(({ id }) => !young.some((one) => one.id === id));
+}
+
 // Keeps each transaction short; the pass goes on with the rest in its next turn.
 const intentsAtOnce = 100;
 
-async function intend(tx: Tx, step: DataRunStep, subject: string): Promise<EventDraft> {
+async function intend(tx: Tx, step: DataRunStep): Promise<EventDraft> {
   const attempt = step.attempt + 1;
   return moveStep(tx, step, 'SUBMIT', [
     Prisma.sql`attempt = ${attempt}, idempotency_key = ${submissionKey(step.runId, step.position, attempt)}, child_job_id = NULL, blockers = '[]', settled_at = NULL`,
-    Prisma.sql`submitted_at = clock_timestamp(), submitted_by = ${subject}, missing_since = NULL`,
+    Prisma.sql`submitted_at = clock_timestamp(), missing_since = NULL, cancel_answer = NULL`,
   ]);
-}
-
-/** The target has never seen it, and whoever wrote the intent may have no authority any more. */
-async function resubmitAs({ sql }: Tx, { id }: DataRunStep, subject: string): Promise<void> {
-  await sql.$executeRaw`UPDATE data_run_step SET submitted_by = ${subject} WHERE id = ${id}::uuid`;
 }
 
 /** What failing means for the other steps, and what the run says of it. */
@@ -224,47 +254,6 @@ async function countRows({ sql }: Tx, run: DataRun): Promise<void> {
 export function submissionKey(runId: string, position: number, attempt: number): string {
   return `ph:${runId}:${position}:${attempt}`;
 }
-
-async function applyAnswers(tx: Tx, { run, steps }: RunWithSteps, answers: Answers): Promise<EventDraft[]> {
-  const events: EventDraft[] = [];
-  for (const step of steps) {
-    const told = answers.get(step.id);
-    // The step has moved on since its child was asked, by a cancel or another attempt: what was said then is not about it as it is now.
-    if (told === undefined || told.state !== step.state || told.attempt !== step.attempt) continue;
-    events.push(...(await applyAnswer(tx, run, step, told)));
-  }
-  return events;
-}
-
-/** What an answer means for its step. A refusal ends a step only as the answer to its submission; an unknown changes nothing, and is asked again. */
-async function applyAnswer(tx: Tx, run: DataRun, step: DataRunStep, { answer, asked }: Told): Promise<EventDraft[]> {
-  const stopping = step.state === 'CANCELLING';
-  switch (answer.is) {
-    case 'job': {
-      const { report } = answer;
-      // The cancel that is under way stopped it, and will say so.
-      if (report.state === 'cancelled' && run.cancelRequestedAt !== null) return [];
-      if (report.state === 'cancelled' && asked === 'to stop' && !stopping) return nothingToStop(tx, step, 'RUN_ENDED');
-      if (stopping) await noteCancelAnswer(tx, step, 'requested');
-      return applyReport(tx, step, report, hasEnded(run));
-    }
-    case 'none':
-      if (asked === 'to stop') return nothingToStop(tx, step, stopping ? undefined : 'RUN_ENDED');
-      return step.state === 'ACTIVE' ? childMissing(tx, step) : [];
-    case 'refused':
-      return asked === 'submit' && step.state === 'SUBMITTING' ? [await failStep(tx, step, answer.failure)] : [];
-    case 'forbidden':
-      if (asked === 'submit' && step.state === 'SUBMITTING') return [await failStep(tx, step, refusedAccess(answer.message))];
-      if (stopping) await noteCancelAnswer(tx, step, 'refused');
-      return [];
-    case 'unknown':
-      if (stopping) await noteCancelAnswer(tx, step, 'unreachable');
-      return [];
-  }
-}
-
-const refusedAccess = (message: string) =>
-  ({ code: 'ACCESS_REFUSED', origin: 'authority', phase: 'submitting', retryable: true, summary: message }) as const;
 
 /** Calls the targets for intents already committed: each with the key that its intent was written with, however often. */
 async function submit(driver: Driver, steps: readonly DataRunStep[]): Promise<Answers> {
@@ -290,6 +279,7 @@ async function submit(driver: Driver, steps: readonly DataRunStep[]): Promise<An
       onInvalidRow: run.onInvalidRow,
       onMissingReference: run.onMissingReference,
       subject: step.submittedBy ?? 'driver',
+      submittedAt: step.submittedAt ?? run.registeredAt,
     };
     const answer = await target.submit(submission, signal);
     return answer.is === 'none' ? { is: 'unknown', message: 'the target answered a submission with no job' } : answer;

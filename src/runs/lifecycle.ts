@@ -1,6 +1,6 @@
 // The data run's machine and its steps'. Everything else that lists states or moves derives it from here.
 import type { DataRun, DataRunStep } from '../generated/prisma/client.ts';
-import { lifecycle, type Need } from '../lifecycle/lifecycle.ts';
+import { lifecycle, type Need, terminalStates } from '../lifecycle/lifecycle.ts';
 
 const noCancelUnderWay: Need<DataRun> = (run) =>
   run.cancelRequestedAt === null ? null : 'A cancel is under way: its children are being asked to stop.';
@@ -118,6 +118,12 @@ export const runLifecycle = lifecycle<DataRun>()({
     { from: 'PAUSED', to: 'FAILED', why: 'A paused run stays paused until it is resumed; the pass that follows may fail it.' },
   ],
 });
+
+const ended = new Set<string>(terminalStates(runLifecycle));
+
+export function hasEnded(run: Pick<DataRun, 'state'>): boolean {
+  return ended.has(run.state);
+}
 
 const driver = 'a pass of the driver';
 

@@ -3,7 +3,7 @@ import type { DataRun, DataRunStep, Grant } from '../generated/prisma/client.ts'
 import type { Blocker } from '../records/outcome.ts';
 import type { Hold } from '../shown.ts';
 import { blockersOf, decide } from './decide.ts';
-import { hasEnded } from './driver.ts';
+import { hasEnded } from './lifecycle.ts';
 
 export interface Readiness {
   readonly ready: boolean;
@@ -73,7 +73,7 @@ function holdsOf({ run, steps, grant, lapsedAt }: HoldSource): Hold[] {
   if (run.state === 'REGISTERED') return [hold('NOT_STARTED', 'The run is registered and was not started.', 'Start it.')];
   if (run.state === 'PAUSED') return [hold('PAUSED', 'The run is paused: nothing more is submitted.', 'Resume it.'), ...waitingFor(steps)];
   const { settle, block, finallyBlock, submit } = decide(steps);
-  const unanswered = steps.filter((step) => step.state === 'SUBMITTING');
+  const unanswered = steps.filter((step) => step.state === 'SUBMITTING' && step.parkedAt === null);
   const couldAct = settle !== null || block.length > 0 || finallyBlock.length > 0 || submit.length > 0;
   if (run.driving === 'ON_REQUEST') {
     if (couldAct) return [];
@@ -91,7 +91,7 @@ function holdsOf({ run, steps, grant, lapsedAt }: HoldSource): Hold[] {
     const remedy = 'Renew its grant (renewDataRunGrant), or advance it, with authority on the target.';
     return { code: 'AUTHORITY_LAPSED', subject: step.dataset, message, since: lapsedAt ?? since, remedy };
   });
-  return [...lapsed, ...waitingFor(steps.filter((step) => step.state !== 'SUBMITTING' || !isHeld(step)))];
+  return [...lapsed, ...waitingFor(steps.filter((step) => !unanswered.includes(step) || !isHeld(step)))];
 }
 
 function waitingFor(steps: readonly DataRunStep[]): Hold[] {
@@ -101,6 +101,11 @@ function waitingFor(steps: readonly DataRunStep[]): Hold[] {
     if (step.state === 'ACTIVE') {
       const remedy = 'Wait for it, or cancel the run.';
       return [{ code: 'CHILD_AT_WORK', subject: dataset, message: `The child of ${dataset} has not ended.`, since, remedy }];
+    }
+    if (step.parkedAt !== null) {
+      const message = `Whether the target ${target} took ${dataset} is not known, and it cannot be asked: sent again, it might be loaded twice.`;
+      const remedy = `Look there for the key ${step.idempotencyKey}, then say what you found with settleSubmission.`;
+      return [{ code: 'SUBMISSION_UNKNOWN', subject: dataset, message, since: step.parkedAt, remedy }];
     }
     if (step.state === 'SUBMITTING') {
       const message = `The target ${target} has not answered for ${dataset}.`;
@@ -129,7 +134,7 @@ export function whyStepNotRunning(source: HoldSource, stepId: string): Hold[] {
         : `It is tried again when ${b.clearedBy.join(', ') || 'another dataset'} has succeeded.`,
     }));
   }
-  if (step.state === 'SUBMITTING' || step.state === 'ACTIVE') return waitingFor([step]);
+  if (step.state === 'SUBMITTING' || step.state === 'ACTIVE' || step.parkedAt !== null) return waitingFor([step]);
   if (step.state !== 'PENDING') return [];
   const missing = step.dependsOn
     .filter((name) => steps.find(({ dataset }) => dataset === name)?.state !== 'SUCCEEDED')

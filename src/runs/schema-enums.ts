@@ -51,3 +51,11 @@ export const onHashMismatch = builder.enumType('OnHashMismatch', {
     WARN: { description: 'It is let pass, and the run’s notes say so.' },
   },
 });
+
+export const submissionOutcome = builder.enumType('SubmissionOutcome', {
+  description: 'What became of a submission whose answer was lost.',
+  values: {
+    CREATED: { description: 'The target has a job for it: the dataset is ACTIVE with that job.' },
+    NEVER_CREATED: { description: 'The target has none: it is submitted again, the same attempt with the same key.' },
+  },
+});

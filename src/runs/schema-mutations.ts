@@ -6,7 +6,8 @@ import { keyDescription, keyOf, reasonDescription, reasonOf, said } from '../gra
 import { cancelDataRun } from './cancel.ts';
 import { advanceDataRun, pauseDataRun, resumeDataRun, startDataRun } from './operations.ts';
 import { registerDataRun } from './register.ts';
-import { driving, onHashMismatch, onInvalidRow, onMissingReference } from './schema-enums.ts';
+import { driving, onHashMismatch, onInvalidRow, onMissingReference, submissionOutcome } from './schema-enums.ts';
+import { settleSubmission } from './settle-submission.ts';
 
 function refusePlan(digest: string | null | undefined): void {
   if (digest === null || digest === undefined) return;
@@ -73,6 +74,17 @@ const cancelInput = builder.inputType('CancelDataRunInput', {
     dataRunId: t.id({ required: true, description: idDescription }),
     reason: t.string({ description: reasonDescription }),
     force: t.boolean({ defaultValue: false, description: 'Cancel although a child refuses. Needs `data-run:force`.' }),
+    idempotencyKey: t.string({ description: keyDescription }),
+  }),
+});
+
+const settleInput = builder.inputType('SettleSubmissionInput', {
+  description: 'What a person found at a target that cannot be asked by key.',
+  fields: (t) => ({
+    dataRunStepId: t.id({ required: true, description: 'The dataset’s global id.' }),
+    outcome: t.field({ type: submissionOutcome, required: true, description: 'What became of the submission.' }),
+    childJobId: t.string({ description: 'With CREATED: the target’s id of the job. At most 500 characters.' }),
+    reason: t.string({ description: reasonDescription }),
     idempotencyKey: t.string({ description: keyDescription }),
   }),
 });
@@ -153,6 +165,30 @@ builder.mutationFields((t) => ({
     resolve: async (query, _root, { input }, context) => {
       const id = await advanceDataRun(context.runs, callerOf(context), idIn('DataRun', input.dataRunId));
       return context.db.prisma.dataRun.findUniqueOrThrow({ ...query, where: { id } });
+    },
+  }),
+  settleSubmission: t.prismaField({
+    type: 'DataRunStep',
+    description:
+      'Says what became of a submission whose answer was lost, where the target goes by no key (whyNotRunning: SUBMISSION_UNKNOWN). The dataset then goes on. Needs `data-run`, and authority on its target.',
+    args: { input: t.arg({ type: settleInput, required: true, description: 'Which, and what was found.' }) },
+    errors: {
+      types: [NotFoundError, ForbiddenError, ConflictError, InvalidInputError],
+      directResult: true,
+      union: { name: 'SettleSubmissionResult', description: 'The dataset as it then is, or why it stays as it was.' },
+    },
+    resolve: async (query, _root, { input }, context) => {
+      const id = await settleSubmission(context.runs, callerOf(context), idIn('DataRunStep', input.dataRunStepId), {
+        outcome: input.outcome,
+        childJobId: input.childJobId ?? null,
+        get reason() {
+          return reasonOf(input.reason); // read late, as in `said`
+        },
+        get idempotencyKey() {
+          return keyOf(input.idempotencyKey);
+        },
+      });
+      return context.db.prisma.dataRunStep.findUniqueOrThrow({ ...query, where: { id } });
     },
   }),
   cancelDataRun: t.prismaField({

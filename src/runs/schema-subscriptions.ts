@@ -9,7 +9,7 @@ import { type Context, viewerOf } from '../graphql/context.ts';
 import { progressType } from '../graphql/values.ts';
 import type { Progress } from '../shown.ts';
 import { seeWorkspace } from '../workspaces/operations.ts';
-import { hasEnded } from './driver.ts';
+import { hasEnded } from './lifecycle.ts';
 import { runState, stepState } from './schema-enums.ts';
 import { runProgress, stepProgress } from './schema-values.ts';
 

@@ -122,7 +122,10 @@ export const runType = builder.prismaNode('DataRun', {
       type: stepType,
       nullable: true,
       description: 'The dataset that failed it.',
-      select: (_args, _context, nested) => ({ failedDataset: true, steps: nested(inOrder) }),
+      select: (_args, _context, nested) => ({
+        failedDataset: true,
+        steps: nested({ ...inOrder, select: { id: true, runId: true, dataset: true } }),
+      }),
       resolve: ({ failedDataset, steps }) => steps.find(({ dataset }) => dataset === failedDataset) ?? null,
     }),
     failure: t.field({
@@ -135,9 +138,11 @@ export const runType = builder.prismaNode('DataRun', {
     // From the steps as they are read for everything else: with a query of its own it would cost one for each run of a list.
     outstandingCancellations: t.field({
       type: [stepType],
-      description: 'After a cancel: the children not yet confirmed stopped.',
-      select: (_args, _context, nested) => ({ steps: nested(inOrder) }),
-      resolve: ({ steps }) => steps.filter(({ state }) => state === 'CANCELLING'),
+      description: 'After a cancel, or over their deadline: the children not yet confirmed stopped.',
+      select: (_args, _context, nested) => ({
+        steps: nested({ ...inOrder, select: { id: true, runId: true, state: true, overdueSince: true } }),
+      }),
+      resolve: ({ steps }) => steps.filter(({ state, overdueSince }) => state === 'CANCELLING' || overdueSince !== null),
     }),
     cancelRequestedAt: t.expose('cancelRequestedAt', {
       type: 'DateTime',
@@ -247,7 +252,10 @@ builder.prismaObjectFields('Workspace', (t) => ({
     resolve: (query, workspace, _args, context) =>
       context.db.prisma.dataRunStep.findMany({
         ...query,
-        where: { state: { in: ['SUBMITTING', 'ACTIVE', 'CANCELLING'] }, run: { workspaceId: workspace.id, settledAt: { not: null } } },
+        where: {
+          OR: [{ state: { in: ['SUBMITTING', 'ACTIVE', 'CANCELLING'] } }, { overdueSince: { not: null } }],
+          run: { workspaceId: workspace.id, settledAt: { not: null } },
+        },
         orderBy: { id: 'asc' },
         take: 1_000,
       }),

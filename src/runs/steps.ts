@@ -6,7 +6,7 @@ import { unmet } from '../lifecycle/lifecycle.ts';
 import { moveRow } from '../lifecycle/transition.ts';
 import type { Blocker } from '../records/outcome.ts';
 import { stepLifecycle } from './lifecycle.ts';
-import type { ChildReport } from './targets/target.ts';
+import type { Answer, ChildReport } from './targets/target.ts';
 
 export type StepAction = keyof typeof stepLifecycle.transitions;
 
@@ -111,6 +111,41 @@ export async function childMissing(tx: Tx, step: DataRunStep): Promise<EventDraf
   return [await moveStep(tx, step, 'FAIL', [Prisma.sql`failure = ${JSON.stringify(childLost)}::jsonb`, settledNow], 'CHILD_LOST')];
 }
 
+const overdue = (answered: string) =>
+  ({
+    code: 'STEP_DEADLINE',
+    origin: 'system',
+    phase: 'running',
+    retryable: true,
+    summary: `The child was at work for longer than its target allows, and was asked to stop (${answered}).`,
+  }) as const;
+
+/** A child over its target's deadline was asked to stop. Its step fails, unless it has ended meanwhile: then it ended as it says. */
+export async function failOverdue(tx: Tx, step: DataRunStep, answer: Answer, ended: boolean): Promise<EventDraft[]> {
+  const state = answer.is === 'job' ? ends[answer.report.state] : null;
+  if (answer.is === 'job' && state !== null && state !== 'CANCEL') return applyReport(tx, step, answer.report, ended);
+  const said = saidToStop(answer);
+  // Until it is known to have stopped it is asked again, under a run that may have ended long before.
+  const open = said === 'confirmed' ? Prisma.sql`overdue_since = NULL` : Prisma.sql`overdue_since = clock_timestamp()`;
+  const set = [Prisma.sql`failure = ${JSON.stringify(overdue(said))}::jsonb, cancel_answer = ${said}`, open, settledNow];
+  return [await moveStep(tx, step, 'FAIL', set, 'STEP_DEADLINE')];
+}
+
+/** The same child, asked again after its step has failed. That it has stopped at last is a late result. */
+export async function noteOverdue(tx: Tx, step: DataRunStep, answer: Answer): Promise<EventDraft[]> {
+  const said = saidToStop(answer);
+  await tx.sql.$executeRaw`
+    UPDATE data_run_step SET cancel_answer = ${said}, overdue_since = CASE WHEN ${said === 'confirmed'} THEN NULL ELSE overdue_since END,
+      late_result = ${answer.is === 'job' && said === 'confirmed' ? answer.report.state : null} WHERE id = ${step.id}::uuid AND overdue_since IS NOT NULL`;
+  return said === 'confirmed' ? [{ action: 'LATE_RESULT', from: 'FAILED', to: 'FAILED', dataset: step.dataset, cause: 'CHILD_ENDED' }] : [];
+}
+
+function saidToStop(answer: Answer): 'confirmed' | 'requested' | 'refused' | 'unreachable' {
+  if (answer.is === 'none') return 'confirmed';
+  if (answer.is === 'job') return ends[answer.report.state] === null ? 'requested' : 'confirmed';
+  return answer.is === 'forbidden' ? 'refused' : 'unreachable';
+}
+
 /** What the child last said to a cancel: kept with the duty, so that a person sees why it is still open. */
 export async function noteCancelAnswer(tx: Tx, step: DataRunStep, said: 'requested' | 'refused' | 'unreachable'): Promise<void> {
   await tx.sql
@@ -151,7 +186,7 @@ export function recounted(runId: string): Prisma.Sql {
     SELECT count(*) FILTER (WHERE s.state IN ('PENDING', 'SUBMITTING', 'ACTIVE') OR (s.state = 'BLOCKED' AND NOT s.finally_blocked)),
       count(*) FILTER (WHERE s.state IN ('SUBMITTING', 'ACTIVE')),
       count(*) FILTER (WHERE s.state = 'FAILED'),
-      count(*) FILTER (WHERE s.state = 'CANCELLING'),
+      count(*) FILTER (WHERE s.state = 'CANCELLING' OR s.overdue_since IS NOT NULL),
       coalesce(array_agg(DISTINCT s.target) FILTER (WHERE s.state IN ('PENDING', 'SUBMITTING', 'ACTIVE') OR (s.state = 'BLOCKED' AND NOT s.finally_blocked)), '{}'),
       coalesce(array_agg(DISTINCT s.target) FILTER (WHERE s.state IN ('SUBMITTING', 'ACTIVE')), '{}')
     FROM data_run_step s WHERE s.run_id = ${runId}::uuid)`;

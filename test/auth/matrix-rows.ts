@@ -157,6 +157,11 @@ export const table: Readonly<Record<string, Row>> = {
   'Mutation.cancelDataRun': command('cancelDataRun', ({ run }) => ({ dataRunId: run }), 'InvalidTransitionError'),
   'Mutation.renewDataRunGrant': command('renewDataRunGrant', ({ run }) => ({ dataRunId: run }), 'ConflictError'),
   'Mutation.revokeDataRunGrant': command('revokeDataRunGrant', ({ run }) => ({ dataRunId: run }), 'found'),
+  // It is the target that the one with data-run alone lacks.
+  'Mutation.settleSubmission': {
+    ...command('settleSubmission', ({ step }) => ({ dataRunStepId: step, outcome: 'NEVER_CREATED' }), 'ConflictError'),
+    roles: { ...acting('data-run', 'ConflictError'), 'data-run': ['ForbiddenError target:store', 'NotFoundError', 'NotFoundError'] },
+  },
   'Mutation.updateExportSettings': command(
     'updateExportSettings',
     ({ workspace }) => ({ workspaceId: workspace }),

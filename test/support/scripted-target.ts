@@ -30,7 +30,7 @@ export interface ScriptedTarget extends Target {
   end(dataset: string, state: ChildState, more?: Partial<ChildReport>): void;
 }
 
-export function scriptedTarget(name = 'scripted'): ScriptedTarget {
+export function scriptedTarget(name = 'scripted', more: Partial<Pick<Target, 'idempotency' | 'stepDeadlineMs'>> = {}): ScriptedTarget {
   const jobs: ScriptedJob[] = [];
   const buried = new Set<string>();
   const details = new Map<string, Partial<ChildReport>>();
@@ -53,6 +53,8 @@ export function scriptedTarget(name = 'scripted'): ScriptedTarget {
   };
   const target: ScriptedTarget = {
     name,
+    idempotency: 'key',
+    ...more,
     jobs,
     submissions,
     script: {},

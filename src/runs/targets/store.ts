@@ -25,6 +25,7 @@ export function storeTarget(db: Db): Target {
   const byKey = (key: string) => db.prisma.storeJob.findUnique({ where: { idempotencyKey: key } });
   return {
     name: storeName,
+    idempotency: 'key',
     async submit(submission) {
       const request: StoreRequest = {
         packageId: submission.packageId,

@@ -18,6 +18,8 @@ export interface Submission {
   readonly onMissingReference: 'BLOCK' | 'FAIL' | 'REJECT';
   /** In whose name. */
   readonly subject: string;
+  /** When this attempt began: the same at each repetition, so that what is made of it is too. */
+  readonly submittedAt: Date;
 }
 
 export type ChildState = (typeof jobStates)[number];
@@ -35,22 +37,32 @@ export interface ChildReport {
 
 /**
  * What came of a call. `none`: the target never had such a job. `forbidden`: it refuses this authority. `refused`: it will never take the job.
- * `unknown`: no answer that counts, so whatever was asked may or may not have happened.
+ * `unknown`: no answer that counts, so whatever was asked may or may not have happened. `unsent`: nothing reached the target, so nothing happened.
  */
 export type Answer =
   | { readonly is: 'job'; readonly report: ChildReport }
   | { readonly is: 'none' }
   | { readonly is: 'forbidden'; readonly message: string }
   | { readonly is: 'refused'; readonly failure: Failure }
-  | { readonly is: 'unknown'; readonly message: string };
+  | { readonly is: 'unknown'; readonly message: string }
+  | { readonly is: 'unsent'; readonly message: string };
 
 /** In whose name a call is made. */
 export interface Caller {
   readonly subject: string;
 }
 
+/**
+ * What a submission may count on that is sent once more. `key`: the same key gives the same job. `lookup`: a job is found by its key.
+ * `none`: neither, so one whose answer was lost is never sent again.
+ */
+export type Idempotency = 'key' | 'lookup' | 'none';
+
 export interface Target {
   readonly name: string;
+  readonly idempotency: Idempotency;
+  /** How long a child may be at work, from its submission on; as long as it likes where there is none. */
+  readonly stepDeadlineMs?: number | undefined;
   submit(submission: Submission, signal: AbortSignal): Promise<Answer>;
   read(jobId: string, caller: Caller, signal: AbortSignal): Promise<Answer>;
   find(key: string, caller: Caller, signal: AbortSignal): Promise<Answer>;
@@ -62,20 +74,28 @@ export interface Target {
 
 export type Targets = ReadonlyMap<string, Target>;
 
+// For a target that hears of the deadline to say whether the call had gone out by then.
+const graceMs = 100;
+
 /** A call that fails in any way, or outlasts the deadline, is an answer too: unknown. So is one that no target may give. */
 export async function ask(call: (signal: AbortSignal) => Promise<Answer>, deadlineMs: number): Promise<Answer> {
-  const signal = AbortSignal.timeout(deadlineMs);
+  const ending = new AbortController();
+  const deadline = setTimeout(() => ending.abort(new Error(`no answer within ${deadlineMs} ms`)), deadlineMs);
+  let late: NodeJS.Timeout | undefined;
   try {
     const answer = await Promise.race([
-      call(signal),
+      call(ending.signal),
       new Promise<Answer>((resolve) => {
-        signal.addEventListener('abort', () => resolve({ is: 'unknown', message: `no answer within ${deadlineMs} ms` }), { once: true });
+        late = setTimeout(() => resolve({ is: 'unknown', message: `no answer within ${deadlineMs} ms` }), deadlineMs + graceMs);
       }),
     ]);
     const fault = faultOf(answer);
     return fault === null ? answer : { is: 'unknown', message: `the target broke the contract: ${fault}` };
   } catch (error) {
     return { is: 'unknown', message: error instanceof Error ? error.message : String(error) };
+  } finally {
+    clearTimeout(deadline);
+    clearTimeout(late);
   }
 }
 
@@ -97,7 +117,7 @@ const answerForm = z.discriminatedUnion('is', [
   z.object({ is: z.literal('none') }),
   z.object({ is: z.literal('forbidden'), message: text(10_000) }),
   z.object({ is: z.literal('refused'), failure }),
-  z.object({ is: z.literal('unknown'), message: z.string() }),
+  z.object({ is: z.enum(['unknown', 'unsent']), message: z.string() }),
 ]);
 
 /** One answer that cannot be stored must not hold up the whole run, so every answer is looked at here, once. */
