@@ -104,7 +104,11 @@ export function assemble({ databaseUrl, config, secret, publicUrl, log, targets,
     db,
     targets: new Map(list.map((target) => [target.name, target])),
     // A pass asks once before it first writes: had it lost its lease by then, its answers would be thrown away, pass after pass.
-    settings: { leaseMs: config.leaseMs, deadlineMs: Math.floor(Math.min(config.deadlineMs, config.cancelDeadlineMs, config.leaseMs / 3)) },
+    settings: {
+      leaseMs: config.leaseMs,
+      retryMs: config.retryMs,
+      deadlineMs: Math.floor(Math.min(config.deadlineMs, config.cancelDeadlineMs, config.leaseMs / 3)),
+    },
     passes: new Set(),
     log,
   };

@@ -10,19 +10,22 @@ import type { Log } from '../log.ts';
 import type { PackagePlan } from '../packages/plan.ts';
 import { enqueue } from '../tasks/task.ts';
 import { applyAnswers } from './answers.ts';
-import { type Answers, askEach, askToStop, childAnswers } from './children.ts';
+import { type Answers, askEach } from './children.ts';
 import { decide } from './decide.ts';
-import { hasEnded, runLifecycle } from './lifecycle.ts';
+import { runLifecycle } from './lifecycle.ts';
+import { poll } from './poll.ts';
 import { lockRun } from './rows.ts';
 import { blockForGood, finallyBlocked, moveStep, recounted, skip } from './steps.ts';
 import { storeName } from './targets/store.ts';
-import type { Caller, Submission, Targets } from './targets/target.ts';
+import type { Submission, Targets } from './targets/target.ts';
 import { driveKey, driveRun } from './wake.ts';
 
 export interface DriverSettings {
   readonly leaseMs: number;
   /** How long one call to a target may take. At most a third of the lease: a pass calls once before it first writes. */
   readonly deadlineMs: number;
+  /** The first wait before the children of an ended run are asked again; each further one is twice as long. */
+  readonly retryMs: number;
 }
 
 export interface Driver {
@@ -52,9 +55,9 @@ async function leased(driver: Driver, runId: string, { authorise, by, until = Nu
   const { prisma } = driver.db;
   const owner = randomUUID();
   const lease = Prisma.sql`lease_until = clock_timestamp() + make_interval(secs => ${driver.settings.leaseMs / 1_000})`;
-  const [taken] = await prisma.$queryRaw<{ fence: number }[]>`
+  const [taken] = await prisma.$queryRaw<Taken[]>`
     UPDATE data_run SET lease_owner = ${owner}, fence = fence + 1, ${lease}
-    WHERE id = ${runId}::uuid AND (lease_until IS NULL OR lease_until < clock_timestamp()) RETURNING fence`;
+    WHERE id = ${runId}::uuid AND (lease_until IS NULL OR lease_until < clock_timestamp()) RETURNING fence, last_sequence AS "lastSequence"`;
   if (taken === undefined) return false;
   const { fence } = taken;
   const renew = () => prisma.$executeRaw`UPDATE data_run SET ${lease} WHERE id = ${runId}::uuid AND fence = ${fence}`;
@@ -73,14 +76,30 @@ async function leased(driver: Driver, runId: string, { authorise, by, until = Nu
       answers = await submit(driver, intended);
     }
   } finally {
-    await giveBack(driver.db, runId, fence);
+    await giveBack(driver, runId, taken);
   }
 }
 
-async function giveBack({ prisma }: Db, runId: string, fence: number): Promise<void> {
+/** A lease, and the number of the run's last event when it was taken. */
+interface Taken {
+  readonly fence: number;
+  readonly lastSequence: number;
+}
+
+// Late results are recorded at most so much late, where no callback says so before.
+const longestPutOffSeconds = 60;
+
+async function giveBack({ db: { prisma }, settings }: Driver, runId: string, { fence, lastSequence }: Taken): Promise<void> {
+  const seconds = settings.retryMs / 1_000;
   const released = await prisma.$queryRaw<{ wanted: boolean }[]>`
-    WITH was AS (SELECT id, pass_wanted FROM data_run WHERE id = ${runId}::uuid AND fence = ${fence} FOR UPDATE)
-    UPDATE data_run r SET lease_owner = NULL, lease_until = NULL, pass_wanted = false FROM was WHERE r.id = was.id RETURNING was.pass_wanted AS wanted`;
+    WITH was AS (
+      SELECT id, pass_wanted, CASE WHEN settled_at IS NOT NULL AND last_sequence = ${lastSequence} THEN fruitless_passes + 1 ELSE 0 END AS fruitless
+      FROM data_run WHERE id = ${runId}::uuid AND fence = ${fence} FOR UPDATE
+    )
+    UPDATE data_run r SET lease_owner = NULL, lease_until = NULL, pass_wanted = false, fruitless_passes = was.fruitless,
+      put_off_until = CASE WHEN was.fruitless > 0 THEN clock_timestamp()
+        + make_interval(secs => least(${seconds}::float8 * 2 ^ least(was.fruitless - 1, 20), ${longestPutOffSeconds}) * (0.75 + random() / 2)) END
+    FROM was WHERE r.id = was.id RETURNING was.pass_wanted AS wanted`;
   if (released[0]?.wanted) await enqueue(prisma, driveRun, { runId }, { jobKey: driveKey(runId) });
 }
 
@@ -92,51 +111,6 @@ export async function wantAnother({ prisma }: Db, runId: string): Promise<boolea
   const noted =
     await prisma.$executeRaw`UPDATE data_run SET pass_wanted = true WHERE id = ${runId}::uuid AND lease_until >= clock_timestamp()`;
   return noted === 1;
-}
-
-const followed = ['SUBMITTING', 'ACTIVE', 'CANCELLING'] as const satisfies readonly DataRunStep['state'][];
-
-/** Asks every child that may be at work how it stands; asks those of a cancelled run again to stop. */
-async function poll(driver: Driver, runId: string, caller: Caller): Promise<Answers> {
-  const run = await driver.db.prisma.dataRun.findUnique({ where: { id: runId } });
-  const steps = await driver.db.prisma.dataRunStep.findMany({
-    where: { runId, OR: [{ state: { in: [...followed] } }, { overdueSince: { not: null } }] },
-  });
-  if (run === null || run.cancelRequestedAt !== null) return new Map(); // a cancel asks them itself
-  const deadline = driver.settings.deadlineMs;
-  const late = await overdue(driver, runId, steps);
-  const isStopping = ({ state }: DataRunStep) => state === 'CANCELLING' || state === 'FAILED';
-  const working = steps.filter((step) => !isStopping(step) && !late.has(step.id));
-  const [stopped, stoppedLate, polled] = await Promise.all([
-    askToStop(driver.targets, steps.filter(isStopping), caller, deadline),
-    askToStop(
-      driver.targets,
-      [...steps].filter(({ id }) => late.has(id)),
-      caller,
-      deadline,
-      'to stop, being late',
-    ),
-    childAnswers(driver.targets, working, caller, deadline),
-  ]);
-  // Under an ended run what the target does not know must not be taken later: the tombstone comes before the step is let go.
-  const unknownToIt = hasEnded(run) ? working.filter((step) => polled.get(step.id)?.answer.is === 'none') : [];
-  const buried = await askToStop(driver.targets, unknownToIt, caller, deadline);
-  return new Map([...stopped, ...stoppedLate, ...polled, ...buried]);
-}
-
-/** The ids of steps whose children have been at work for longer than their target lets them, by the database's clock. */
-async function overdue({ db, targets }: Driver, runId: string, steps: readonly DataRunStep[]): Promise<Set<string>> {
-  const names = [...new Set(steps.filter(({ state }) => state === 'ACTIVE').map(({ target }) => target))];
-  const found = await Promise.all(
-    names.map((name) => {
-      const ms = targets.get(name)?.stepDeadlineMs;
-      if (ms === undefined) return [];
-      return db.prisma.$queryRaw<{ id: string }[]>`
-        SELECT id::text FROM data_run_step WHERE run_id = ${runId}::uuid AND target = ${name} AND state = 'ACTIVE'
-          AND submitted_at < clock_timestamp() - make_interval(secs => ${ms / 1_000})`;
-    }),
-  );
-  return new Set(found.flat().map(({ id }) => id));
 }
 
 interface Turn {

@@ -55,6 +55,7 @@ export async function reapRuns(
     WHERE ((driving = 'BACKGROUND' AND (state = 'RUNNING' OR (state = 'PAUSED' AND active_children > 0)))
         OR cancelling_steps > 0 OR (active_children > 0 AND settled_at IS NOT NULL))
       AND cancel_requested_at IS NULL AND (lease_until IS NULL OR lease_until < clock_timestamp())
+      AND (put_off_until IS NULL OR put_off_until < clock_timestamp())
     ORDER BY id LIMIT 500`;
   const work = [...marked.map(({ id }) => ({ id, mend: resumeCancel(id) })), ...runs.map(({ id }) => ({ id, mend: drive(id) }))];
   // Side by side: one target that does not answer must not keep the runs of the others waiting for its deadline.

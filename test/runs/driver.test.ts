@@ -240,7 +240,7 @@ it('lets one pass through at a time, takes over from a dead one, and lets its zo
     });
   };
   target.script.submit = slow;
-  const driver = { ...app.app.runs.driver, settings: { leaseMs: 60_000, deadlineMs: 60_000 } };
+  const driver = { ...app.app.runs.driver, settings: { leaseMs: 60_000, deadlineMs: 60_000, retryMs: 20 } };
   const authorise = async () => ({ subject: 'ann', mayDrive: () => true });
   await app.app.db.pool.query(`UPDATE data_run SET state = 'RUNNING', started_at = now() WHERE id = $1`, [uuidOf(id)]);
   const zombie = pass(driver, uuidOf(id), { authorise, by: { actor: 'zombie' } });
@@ -269,7 +269,7 @@ it('lets a pass that lost its lease write nothing, not even what still fits, and
   onTestFinished(() => {
     for (const answer of open) answer({ is: 'unknown', message: 'the test is over' }); // or the passes would keep the app from stopping
   });
-  const driver = { ...app.app.runs.driver, settings: { leaseMs: 60_000, deadlineMs: 60_000 } };
+  const driver = { ...app.app.runs.driver, settings: { leaseMs: 60_000, deadlineMs: 60_000, retryMs: 20 } };
   const authorise = async () => ({ subject: 'ann', mayDrive: () => true });
   await app.app.db.pool.query(`UPDATE data_run SET state = 'RUNNING', started_at = now() WHERE id = $1`, [uuidOf(id)]);
   const zombie = pass(driver, uuidOf(id), { authorise, by: { actor: 'zombie' } });
