@@ -143,10 +143,9 @@ interface EventCollector {
 function collectEvents(connection: Connection, { id, lastEventCursor }: Found, signal: AbortSignal): EventCollector {
   const seen: EventFieldsFragment[] = [];
   let wake = () => {};
-  const cursorOf = ({ workspaceEvents }: { workspaceEvents: EventFieldsFragment }) => workspaceEvents.cursor;
   const stream = (async () => {
     const variables = { workspace: id, after: lastEventCursor };
-    for await (const { workspaceEvents } of subscribe(connection, workspaceEventsDocument, variables, { cursorOf, signal })) {
+    for await (const { workspaceEvents } of subscribe(connection, workspaceEventsDocument, variables, { signal })) {
       seen.push(workspaceEvents);
       wake();
     }

@@ -17,9 +17,8 @@ export interface FollowExportOptions {
 /** The export once nothing more is to be waited for; null where the signal came first. */
 export async function followExport(connection: Connection, id: string, options: FollowExportOptions): Promise<ExportFieldsFragment | null> {
   await showProgress(connection, id, options);
-  const cursorOf = ({ exportExecutionEvents: { cursor } }: { exportExecutionEvents: EventFieldsFragment }) => cursor;
   const { signal } = options;
-  const given = { cursorOf, ...(signal === undefined ? {} : { signal }) };
+  const given = signal === undefined ? {} : { signal };
   while (signal?.aborted !== true) {
     const execution = await readExport(connection, id);
     if (isOver(execution)) return execution;

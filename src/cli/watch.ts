@@ -66,9 +66,7 @@ function watchedRun(connection: Connection, id: string, onDisconnect: OnDisconne
       return dataRun.events;
     },
     async *live(after) {
-      const cursorOf = ({ dataRunEvents }: { dataRunEvents: EventFieldsFragment }) => dataRunEvents.cursor;
-      for await (const result of subscribe(connection, dataRunEventsDocument, { id, after }, { cursorOf, onDisconnect }))
-        yield result.dataRunEvents;
+      for await (const result of subscribe(connection, dataRunEventsDocument, { id, after }, { onDisconnect })) yield result.dataRunEvents;
     },
     isEnd: (event) => event.__typename === 'DataRunEvent' && event.dataset === null && hasEnded(event.to),
     async read() {
@@ -86,8 +84,7 @@ function watchedExport(connection: Connection, id: string, onDisconnect: OnDisco
       return exportExecution.events;
     },
     async *live(after) {
-      const cursorOf = ({ exportExecutionEvents: { cursor } }: { exportExecutionEvents: EventFieldsFragment }) => cursor;
-      for await (const result of subscribe(connection, exportExecutionEventsDocument, { id, after }, { cursorOf, onDisconnect }))
+      for await (const result of subscribe(connection, exportExecutionEventsDocument, { id, after }, { onDisconnect }))
         yield result.exportExecutionEvents;
     },
     isEnd: isEndOfExport,
@@ -130,10 +127,9 @@ async function watchWorkspace(
 ): Promise<void> {
   const { workspace } = await execute(connection, workspaceDocument, { slug });
   if (workspace === null) throw notFound('workspace');
-  const cursorOf = ({ workspaceEvents }: { workspaceEvents: EventFieldsFragment }) => workspaceEvents.cursor;
   // From a cursor, so that what happens before the first connection and between two is not missed.
   const variables = { workspace: workspace.id, after: workspace.lastEventCursor };
-  for await (const { workspaceEvents } of subscribe(connection, workspaceEventsDocument, variables, { cursorOf, onDisconnect })) {
+  for await (const { workspaceEvents } of subscribe(connection, workspaceEventsDocument, variables, { onDisconnect })) {
     show(workspaceEvents);
   }
 }
