@@ -60,11 +60,22 @@ function open(connection: Connection, own: Set<Line>): Line {
     if (!running.delete(id) || running.size > 0) return;
     if (accepted) return dispose();
     own.delete(line);
-    client.terminate(); // disposing would wait for a connection that may never be
+    // Disposing would wait for a connection that may never be, and terminating leaves nobody to hear the error that `ws` gives then.
+    socket?.close();
   };
+  let socket: { close(): void } | undefined;
+  const webSocket = connection.webSocket ?? globalThis.WebSocket; // the library says what is to be done where there is none
+  const watched =
+    webSocket &&
+    new Proxy(webSocket, {
+      construct(target, args) {
+        socket = Reflect.construct(target, args) as WebSocket; // whatever else it is, it has the methods of one
+        return socket;
+      },
+    });
   const client: Client = createClient({
     url: `${baseOf(connection).replace(/^http/, 'ws')}/graphql`,
-    ...(connection.webSocket === undefined ? {} : { webSocketImpl: connection.webSocket }),
+    webSocketImpl: watched,
     connectionParams: async (): Promise<Record<string, unknown>> => {
       const token = await tokenOf(connection);
       return token === null ? {} : { authorization: `Bearer ${token}` };
@@ -90,7 +101,7 @@ function open(connection: Connection, own: Set<Line>): Line {
       pong: (received) => {
         if (received) clearTimeout(pong);
       },
-      error: () => own.delete(line),
+      error: () => own.delete(line), // its closing may take a while, and the library would open another in its place
       closed: (event) => {
         closedBy = event;
         clearTimeout(pong);

@@ -1,6 +1,6 @@
 // A client's streams through everything that ends a connection: a server that stops, a token that expires, a proxy that hangs up.
 import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterAll, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { dataRunProgressDocument, workspaceDocument, workspaceEventsDocument } from '../../src/client/documents.ts';
@@ -79,6 +79,32 @@ it('ends without an error when its signal aborts, also while it waits to connect
     setTimeout(() => stop.abort(), 100);
     expect(await next).toEqual({ done: true, value: undefined });
   }
+});
+
+it('lets go of a server that never answers', async () => {
+  const server = createServer();
+  opened.push(() => void server.close());
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const arrived = once(server, 'connection') as Promise<[Socket]>;
+  const stop = new AbortController();
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const next = subscribe({ ...connection, url }, workspaceEventsDocument, { workspace: 'w' }, { signal: stop.signal }).next();
+  const [socket] = await arrived;
+  const gone = once(socket.resume(), 'close');
+  stop.abort();
+  expect(await next).toEqual({ done: true, value: undefined });
+  await gone;
+});
+
+it('begins nothing on a socket that is being closed, though somebody still reads what came over it', async () => {
+  const id = await load(app, await createWorkspace(app, 'closing'));
+  const disconnects: string[] = [];
+  const options = { onDisconnect: (reason: string) => disconnects.push(reason), ...fast };
+  const readers = Array.from({ length: 30 }, () => subscribe(connection, dataRunProgressDocument, { id }, options));
+  // Each has the run's only result and has not come to the end, which the server told it meanwhile.
+  for (const reader of readers) expect((await reader.next()).done).toBe(false);
+  expect(disconnects).toEqual([]);
+  for (const reader of readers) expect((await reader.next()).done).toBe(true);
 });
 
 it('goes on with a fresh token when its own expires', async () => {
