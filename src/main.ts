@@ -4,6 +4,7 @@
 import { chmodSync } from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
+import { callTokens } from './auth/call-token.ts';
 import { remoteKeys } from './auth/remote-keys.ts';
 import { jwtSecret } from './auth/secret.ts';
 import type { TokenSettings } from './auth/token.ts';
@@ -22,6 +23,7 @@ import { missingFromCatalog } from './postgres/catalog.ts';
 import { type PostgresServer, startPostgres } from './postgres/embedded.ts';
 import { migrate } from './postgres/migrate.ts';
 import type { Driver } from './runs/driver.ts';
+import { httpTarget } from './runs/targets/http.ts';
 import { storeTarget } from './runs/targets/store.ts';
 import type { Target } from './runs/targets/target.ts';
 import { type RunningServer, serve } from './server/http.ts';
@@ -99,7 +101,9 @@ export function assemble({ databaseUrl, config, secret, publicUrl, log, targets,
   const idleTimeoutMs = Math.max(config.leaseMs, 5_000);
   // Loads run statements that last; they must not take the connections that answers need.
   const bulk = announcing(openDb(databaseUrl, { poolSize: config.storeConcurrency * 2 + 2, statementTimeoutMs: 0, idleTimeoutMs }));
-  const list = targets?.(db) ?? [storeTarget(db)];
+  const tokens = callTokens(secret, config.jwt.issuer);
+  const remote = config.targets.map((target) => httpTarget(target, { tokens, links: { secret, publicUrl } }));
+  const list = [...(targets?.(db) ?? [storeTarget(db)]), ...remote];
   const driver: Driver = {
     db,
     targets: new Map(list.map((target) => [target.name, target])),
@@ -130,6 +134,7 @@ export function assemble({ databaseUrl, config, secret, publicUrl, log, targets,
     runs: { db, driver, settings: { grantHours: config.grantHours, deadlineMs: config.deadlineMs } },
     packages: { db, storage, limits, secret, publicUrl, stagedHours: config.stagedHours },
     exports: outgoing.exports,
+    callKeys: tokens.publicKeys,
   };
   const loader = { db: bulk, storage, limits, leaseMs: config.leaseMs, heartbeatMs: config.heartbeatMs, log };
   return {
@@ -139,6 +144,7 @@ export function assemble({ databaseUrl, config, secret, publicUrl, log, targets,
     tasks: { runs: { driver, loader, cancelDeadlineMs: config.cancelDeadlineMs, stop }, exports: outgoing.tasks },
     async close() {
       await Promise.allSettled(driver.passes);
+      for (const target of remote) await target.close();
       await bell.close();
       await outgoing.close();
       await bulk.close();

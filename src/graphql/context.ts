@@ -21,6 +21,8 @@ export interface App {
   readonly runs: Runs;
   readonly packages: Packages;
   readonly exports: Exports;
+  /** The JWKS that job targets check our calls with. */
+  readonly callKeys: object;
 }
 
 export interface Context extends App {

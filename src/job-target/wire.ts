@@ -19,6 +19,8 @@ export const wireFailure = z.object({
   phase: text(100).optional(),
 });
 
+export type WireFailure = z.output<typeof wireFailure>;
+
 export const wireJob = z.object({
   id: text(500).min(1),
   state: z.enum(jobStates),
@@ -48,6 +50,8 @@ export const wireJob = z.object({
     })
     .optional(),
 });
+
+export type WireJob = z.output<typeof wireJob>;
 
 export const wireRefusal = z.object({ failure: wireFailure });
 
@@ -80,3 +84,4 @@ export const wireSubmission = z.object({
   data: z.object({ url: z.string(), expiresAt: z.iso.datetime() }),
   callbackUrl: z.string(),
 });
+export type WireSubmission = z.output<typeof wireSubmission>;

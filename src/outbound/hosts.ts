@@ -19,13 +19,9 @@ export function allowedHosts(list: readonly string[]): AllowedHosts {
 
   return {
     whyRefused(text) {
-      if (text.length > maxLength) return `The URL must be no longer than ${maxLength} characters.`;
-      // A URL parser drops some of these and takes a backslash for a slash: others who read the text would see another host.
-      if (/[\s\\\p{Cc}]/u.test(text)) return 'The URL must hold no spaces, control characters or backslashes.';
-      if (!/^https?:\/\/[^/?#]/i.test(text) || !URL.canParse(text)) return 'Expected a URL such as https://example.org/path.';
-      if (text.includes('#')) return 'The URL must have no fragment (the part from # on).';
+      const malformed = whyMalformed(text);
+      if (malformed !== null) return malformed;
       const url = new URL(text);
-      if (url.username !== '' || url.password !== '') return 'The URL must hold no user name and no password.';
       const host = canonical(url.hostname);
       const port = portOf(url);
       if (!isListed(host, port)) {
@@ -46,6 +42,41 @@ export function allowedHosts(list: readonly string[]): AllowedHosts {
       return isPublic(address);
     },
   };
+}
+
+/**
+ * Of one URL that whoever runs this server has configured: its host and port, by its scheme, and nothing else. Its name may lead to where
+ * services are, private networks too, but not to link-local and other addresses that have no business behind a name.
+ */
+export function pinnedHost(baseUrl: string): AllowedHosts {
+  const base = new URL(baseUrl);
+  const [host, port] = [canonical(base.hostname), portOf(base)];
+  return {
+    whyRefused(text) {
+      const malformed = whyMalformed(text);
+      if (malformed !== null) return malformed;
+      const url = new URL(text);
+      const isThat = url.protocol === base.protocol && canonical(url.hostname) === host && portOf(url) === port;
+      return isThat ? null : `${url.hostname}:${portOf(url)} is not ${base.host}, which is configured.`;
+    },
+
+    mayConnect(name, text, at) {
+      const address = parseAddress(text);
+      if (address === null || at !== port || canonical(name) !== host) return false;
+      if (host === 'localhost') return address.range() === 'loopback';
+      return isPublic(address) || isNear(address.toString()) || address.toString() === host;
+    },
+  };
+}
+
+function whyMalformed(text: string): string | null {
+  if (text.length > maxLength) return `The URL must be no longer than ${maxLength} characters.`;
+  // A URL parser drops some of these and takes a backslash for a slash: others who read the text would see another host.
+  if (/[\s\\\p{Cc}]/u.test(text)) return 'The URL must hold no spaces, control characters or backslashes.';
+  if (!/^https?:\/\/[^/?#]/i.test(text) || !URL.canParse(text)) return 'Expected a URL such as https://example.org/path.';
+  if (text.includes('#')) return 'The URL must have no fragment (the part from # on).';
+  const url = new URL(text);
+  return url.username !== '' || url.password !== '' ? 'The URL must hold no user name and no password.' : null;
 }
 
 /** The port that is meant where the URL names none, too. */

@@ -10,7 +10,7 @@ export interface OutboundRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly signal: AbortSignal;
-  readonly limits?: Partial<Pick<OutboundLimits, 'headersMs' | 'totalMs' | 'bodyBytes'>>;
+  readonly limits?: Partial<Pick<OutboundLimits, 'headersMs' | 'idleMs' | 'totalMs' | 'bodyBytes'>>;
 }
 
 export interface OutboundAnswer {
@@ -36,33 +36,38 @@ interface OutboundLimits {
   readonly connectMs: number;
   /** To the head of the answer, the connection included. */
   readonly headersMs: number;
+  /** Between two parts of the answer. */
+  readonly idleMs: number;
   /** To the end of what is read of the answer. */
   readonly totalMs: number;
   /** Of the answer, counted after inflation. What follows is not read. */
   readonly bodyBytes: number;
 }
 
-const usualLimits: OutboundLimits = { connectMs: 3_000, headersMs: 10_000, totalMs: 30_000, bodyBytes: 65_536 };
+const usualLimits: OutboundLimits = { connectMs: 3_000, headersMs: 10_000, idleMs: 10_000, totalMs: 30_000, bodyBytes: 65_536 };
 
 export function createOutbound(options: {
   readonly hosts: AllowedHosts;
   readonly userAgent?: string;
   readonly resolve?: Resolve;
   readonly limits?: Partial<OutboundLimits>;
+  /** False: a connection for each request. One that is used again may be closed by the server just then, and whether it got the request is open. */
+  readonly keepAlive?: boolean;
 }): Outbound {
-  const { hosts, userAgent = 'packhorse', resolve = resolveByDns } = options;
+  const { hosts, userAgent = 'packhorse', resolve = resolveByDns, keepAlive = true } = options;
   const ownLimits = { ...usualLimits, ...options.limits };
   // Its own time limits are off: they are coarse, and `within` has them all.
-  const agent = new Agent({ connect: checkedConnector(hosts, resolve, ownLimits.connectMs), headersTimeout: 0, bodyTimeout: 0 });
+  const connect = checkedConnector(hosts, resolve, ownLimits.connectMs);
+  const agent = new Agent({ connect, headersTimeout: 0, bodyTimeout: 0, ...(keepAlive ? {} : { pipelining: 0 }) });
 
   return {
     async request(url, { method, headers, body = null, signal, limits }) {
-      const { headersMs, totalMs, bodyBytes } = { ...ownLimits, ...limits };
+      const { headersMs, idleMs, totalMs, bodyBytes } = { ...ownLimits, ...limits };
       // Again, though it was checked when it was saved: the list may have changed.
       const refusal = hosts.whyRefused(url);
       if (refusal !== null) throw new OutboundError('ADDRESS_NOT_ALLOWED', refusal);
       const { host } = new URL(url);
-      return within({ host, headersMs, totalMs, signal }, async (ending, headArrived) => {
+      return within({ host, headersMs, idleMs, totalMs, signal }, async (ending, partArrived) => {
         const response = await fetch(url, {
           method,
           headers: { 'user-agent': userAgent, ...headers },
@@ -71,10 +76,10 @@ export function createOutbound(options: {
           dispatcher: agent,
           signal: ending,
         });
-        headArrived();
+        partArrived();
         return {
           status: response.status,
-          body: await readBeginning(response, bodyBytes),
+          body: await readBeginning(response, bodyBytes, partArrived),
           retryAfterSeconds: readRetryAfter(response.headers.get('retry-after')),
         };
       });
@@ -86,22 +91,25 @@ export function createOutbound(options: {
 
 /** Timers of its own: on Node 20 `AbortSignal.any` can lose an `AbortSignal.timeout` to the garbage collector. */
 async function within<T>(
-  { host, headersMs, totalMs, signal }: { host: string; headersMs: number; totalMs: number; signal: AbortSignal },
-  work: (ending: AbortSignal, headArrived: () => void) => Promise<T>,
+  { host, headersMs, idleMs, totalMs, signal }: { host: string; headersMs: number; idleMs: number; totalMs: number; signal: AbortSignal },
+  work: (ending: AbortSignal, partArrived: () => void) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
   using ending = linkedTo(signal);
   const timeout = (ms: number, what: string) =>
     setTimeout(() => ending.abort(new OutboundError('TIMEOUT', `${host} gave no ${what} within ${ms / 1_000} s.`)), ms);
-  const head = timeout(headersMs, 'answer');
+  let next = timeout(headersMs, 'answer');
   const whole = timeout(totalMs, 'whole answer');
   try {
-    return await work(ending.signal, () => clearTimeout(head));
+    return await work(ending.signal, () => {
+      clearTimeout(next);
+      next = timeout(idleMs, 'further part of its answer');
+    });
   } catch (error) {
     if (ending.signal.aborted) throw ending.signal.reason;
     throw outboundErrorOf(error, host);
   } finally {
-    clearTimeout(head);
+    clearTimeout(next);
     clearTimeout(whole);
   }
 }
@@ -116,11 +124,12 @@ function outboundErrorOf(error: unknown, host: string): OutboundError {
   return new OutboundError('BROKEN_ANSWER', `The answer of ${host} was cut off or is not HTTP (${reasonOf(error)}).`, { cause: error });
 }
 
-async function readBeginning({ body }: Response, bytes: number): Promise<string> {
+async function readBeginning({ body }: Response, bytes: number, partArrived: () => void): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
   let left = bytes;
   for await (const chunk of body ?? []) {
+    partArrived();
     text += decoder.decode(chunk.subarray(0, left), { stream: true });
     left -= chunk.length;
     if (left <= 0) break; // which ends the connection

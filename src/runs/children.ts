@@ -1,6 +1,6 @@
 // Asking children: how they stand, and to stop. In parallel, each under one deadline; never inside a transaction.
 import type { DataRunStep } from '../generated/prisma/client.ts';
-import { type Answer, ask, type Caller, type Target, type Targets } from './targets/target.ts';
+import { type Answer, ask, type Caller, deadlineIn, type Target, type Targets } from './targets/target.ts';
 
 /** What a child said, to which question, and where its step stood when it was asked: an answer is only good for that. */
 export interface Told {
@@ -23,13 +23,14 @@ export async function askEach(
   deadlineMs: number,
   call: Call,
 ): Promise<Map<string, Told>> {
+  using deadline = deadlineIn(deadlineMs);
   const answers = await Promise.all(
     steps.map(async (step): Promise<[string, Told]> => {
       const target = targets.get(step.target);
       const answer: Answer =
         target === undefined
           ? { is: 'unknown', message: `the target ${step.target} is not configured in this process` }
-          : await ask((signal) => call(target, step, signal), deadlineMs);
+          : await ask((signal) => call(target, step, signal), deadline);
       return [step.id, { answer: sameChild(step, answer), asked, state: step.state, attempt: step.attempt }];
     }),
   );

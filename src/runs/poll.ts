@@ -46,7 +46,7 @@ export async function poll(driver: Asking, runId: string, caller: Caller): Promi
 async function overdue({ db, targets }: Asking, runId: string, steps: readonly DataRunStep[]): Promise<Set<string>> {
   const names = [...new Set(steps.filter(({ state }) => state === 'ACTIVE').map(({ target }) => target))];
   const found = await Promise.all(
-    names.map((name) => {
+    names.map(async (name) => {
       const ms = targets.get(name)?.stepDeadlineMs;
       if (ms === undefined) return [];
       return db.prisma.$queryRaw<{ id: string }[]>`

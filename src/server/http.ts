@@ -14,6 +14,7 @@ import { publicKeys } from '../exports/keys.ts';
 import type { App, Context } from '../graphql/context.ts';
 import type { Log } from '../log.ts';
 import { handleDownload, isDownload } from './downloads.ts';
+import { handleJobLink, isJobLink } from './job-links.ts';
 import { documentLimits } from './limits.ts';
 import { codedVariables, masked } from './masked.ts';
 import { metricsOf } from './metrics.ts';
@@ -106,9 +107,11 @@ export async function serve(options: HttpOptions): Promise<RunningServer> {
       request.once('end', () => request.setTimeout(0)); // judging what has arrived is not the sender's idling
       return handleUpload(app.packages, url, request, response, log);
     }
+    if (isJobLink(url.pathname)) return handleJobLink(app.packages, url, request, response, log);
     if (isDownload(url.pathname)) return handleDownload(app.exports, url, request, response, log);
     if (request.method !== 'GET' && request.method !== 'HEAD') return void response.writeHead(405).end();
     if (url.pathname === '/.well-known/packhorse-keys.json') return json(response, await publicKeys(app.db));
+    if (url.pathname === '/.well-known/packhorse-call-keys.json') return json(response, app.callKeys);
     if (url.pathname === '/graphiql') return void response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(graphiql);
     if (url.pathname === '/metrics') return void response.writeHead(200, { 'content-type': metrics.contentType }).end(await metrics.text());
     if (url.pathname === '/healthz') return plain(response, 200, 'ok');

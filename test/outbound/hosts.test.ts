@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { allowedHosts } from '../../src/outbound/hosts.ts';
+import { allowedHosts, pinnedHost } from '../../src/outbound/hosts.ts';
 
 const hosts = allowedHosts([
   'example.org',
@@ -212,5 +212,36 @@ describe('an address that a name resolved to', () => {
     expect(hosts.mayConnect('localhost', '127.0.0.1', 9_003)).toBe(false);
     for (const address of ['10.0.0.8', '8.8.8.8', '0.0.0.0']) expect(hosts.mayConnect('localhost', address, 9_000)).toBe(false);
     expect(allowedHosts(['example.org']).mayConnect('localhost', '127.0.0.1', 9_000)).toBe(false);
+  });
+});
+
+describe('a host that was configured', () => {
+  const crm = pinnedHost('http://crm.internal:9000/base');
+
+  it('is called on its port, by its scheme, and nobody else is', () => {
+    expect(crm.whyRefused('http://crm.internal:9000/base/jobs?x=1')).toBeNull();
+    expect(crm.whyRefused('http://CRM.internal:9000/elsewhere')).toBeNull();
+    for (const url of [
+      'https://crm.internal:9000/base',
+      'http://crm.internal/base',
+      'http://crm.internal:9001/base',
+      'http://crm.internal.example:9000/base',
+      'http://user@crm.internal:9000/base',
+      'http://127.0.0.1:9000/base',
+      'http://crm.internal:9000\\@example.org/',
+    ])
+      expect(crm.whyRefused(url), url).not.toBeNull();
+    expect(pinnedHost('https://crm.example').whyRefused('https://crm.example:443/jobs')).toBeNull();
+  });
+
+  it('may be in a private network, but nowhere that no service is', () => {
+    for (const address of ['10.0.0.7', '192.168.1.1', '127.0.0.1', 'fd00::7', '8.8.8.8'])
+      expect(crm.mayConnect('crm.internal', address, 9_000), address).toBe(true);
+    for (const address of ['169.254.169.254', 'fe80::1', '0.0.0.0', '224.0.0.1', '255.255.255.255', ''])
+      expect(crm.mayConnect('crm.internal', address, 9_000), address).toBe(false);
+    expect(crm.mayConnect('crm.internal', '10.0.0.7', 80)).toBe(false);
+    expect(crm.mayConnect('other.internal', '10.0.0.7', 9_000)).toBe(false);
+    expect(pinnedHost('http://169.254.1.1').mayConnect('169.254.1.1', '169.254.1.1', 80)).toBe(true);
+    expect(pinnedHost('http://localhost').mayConnect('localhost', '10.0.0.7', 80)).toBe(false);
   });
 });

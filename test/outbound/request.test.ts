@@ -71,6 +71,19 @@ describe('a call', () => {
     },
   );
 
+  it('can have a connection to itself', async () => {
+    const server = await receiver((response) => response.writeHead(200).end('x'));
+    const call = caller([server.host], { keepAlive: false });
+    for (let n = 0; n < 3; n++) await call(server.url);
+    expect(server.connections()).toBe(3);
+  });
+
+  it('is given up where the answer stops for too long, however much time is left', async () => {
+    const server = await receiver((response) => response.writeHead(200).write('x'));
+    const call = caller([server.host], { limits: { idleMs: 100, totalMs: 60_000 } });
+    expect(await failure(call(server.url))).toMatchObject({ code: 'TIMEOUT', message: expect.stringContaining('further part') });
+  });
+
   it('is made once more where the server says that it was not the one to ask', async () => {
     const server = await receiver((response) => response.writeHead(421).end());
     expect((await caller([server.host])(server.url)).status).toBe(421);

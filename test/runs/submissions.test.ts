@@ -1,6 +1,6 @@
 // What may be sent twice, and what may not: targets declared key, lookup and none; and children that outlive their target's deadline.
 import { afterEach, describe, expect, it } from 'vitest';
-import { ask } from '../../src/runs/targets/target.ts';
+import { type Answer, ask, deadlineIn } from '../../src/runs/targets/target.ts';
 import { driveInBackground } from '../../src/runs/tasks.ts';
 import { type Grant, startApp } from '../support/app.ts';
 import { scriptedTarget } from '../support/scripted-target.ts';
@@ -264,10 +264,10 @@ describe('a child over its target’s deadline', () => {
 });
 
 it('hears from a target that knows at the deadline that nothing had gone out', async () => {
-  const answer = ask(
-    (signal) =>
-      new Promise((resolve) => signal.addEventListener('abort', () => resolve({ is: 'unsent', message: 'it waited for its turn' }))),
-    10,
-  );
-  expect(await answer).toEqual({ is: 'unsent', message: 'it waited for its turn' });
+  using deadline = deadlineIn(10);
+  const waiting = (signal: AbortSignal) =>
+    new Promise<Answer>((resolve) => {
+      signal.addEventListener('abort', () => resolve({ is: 'unsent', message: 'it waited for its turn' }));
+    });
+  expect(await ask(waiting, deadline)).toEqual({ is: 'unsent', message: 'it waited for its turn' });
 });

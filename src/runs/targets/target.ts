@@ -1,4 +1,5 @@
 // The job-target contract: what carries out a step. The built-in loader and remote services stand behind the same five calls.
+import { setMaxListeners } from 'node:events';
 import { z } from 'zod';
 import type { Failure } from '../../errors.ts';
 import { type jobStates, text, wireFailure, wireJob } from '../../job-target/wire.ts';
@@ -74,28 +75,42 @@ export interface Target {
 
 export type Targets = ReadonlyMap<string, Target>;
 
+export interface Deadline extends Disposable {
+  readonly signal: AbortSignal;
+  readonly over: Promise<Answer>;
+}
+
 // For a target that hears of the deadline to say whether the call had gone out by then.
 const graceMs = 100;
 
-/** A call that fails in any way, or outlasts the deadline, is an answer too: unknown. So is one that no target may give. */
-export async function ask(call: (signal: AbortSignal) => Promise<Answer>, deadlineMs: number): Promise<Answer> {
+/** One for all calls that are made side by side: were each to have its own, the first to end would make room for another that ends at once. */
+export function deadlineIn(ms: number): Deadline {
   const ending = new AbortController();
-  const deadline = setTimeout(() => ending.abort(new Error(`no answer within ${deadlineMs} ms`)), deadlineMs);
+  setMaxListeners(0, ending.signal); // as many as there are calls
+  const message = `no answer within ${ms} ms`;
+  const end = setTimeout(() => ending.abort(new Error(message)), ms);
   let late: NodeJS.Timeout | undefined;
+  const over = new Promise<Answer>((resolve) => {
+    late = setTimeout(() => resolve({ is: 'unknown', message }), ms + graceMs);
+  });
+  return {
+    signal: ending.signal,
+    over,
+    [Symbol.dispose]() {
+      clearTimeout(end);
+      clearTimeout(late);
+    },
+  };
+}
+
+/** A call that fails in any way, or outlasts the deadline, is an answer too: unknown. So is one that no target may give. */
+export async function ask(call: (signal: AbortSignal) => Promise<Answer>, { signal, over }: Deadline): Promise<Answer> {
   try {
-    const answer = await Promise.race([
-      call(ending.signal),
-      new Promise<Answer>((resolve) => {
-        late = setTimeout(() => resolve({ is: 'unknown', message: `no answer within ${deadlineMs} ms` }), deadlineMs + graceMs);
-      }),
-    ]);
+    const answer = await Promise.race([call(signal), over]);
     const fault = faultOf(answer);
     return fault === null ? answer : { is: 'unknown', message: `the target broke the contract: ${fault}` };
   } catch (error) {
     return { is: 'unknown', message: error instanceof Error ? error.message : String(error) };
-  } finally {
-    clearTimeout(deadline);
-    clearTimeout(late);
   }
 }
 
