@@ -16,6 +16,7 @@ import { addRun } from './run.ts';
 import { addRuns } from './runs.ts';
 import { addServe } from './serve.ts';
 import type { Surroundings } from './surroundings.ts';
+import { addTarget } from './target.ts';
 import { addToken } from './token.ts';
 import { addVerify } from './verify.ts';
 import { addWatch } from './watch.ts';
@@ -63,6 +64,7 @@ function commandLine(): Command {
     addWorker,
     addMigrate,
     addToken,
+    addTarget,
     addLoad,
     addRuns,
     addRun,

@@ -23,6 +23,7 @@ writeFileSync(
 );
 const env = { PACKHORSE_TARGETS: file, PACKHORSE_CANCEL_DEADLINE_MS: '400' };
 const app = await startApp({ env });
+const quiet = await startApp({ env: { ...env, PACKHORSE_POLL_MS: '600000' } });
 const workspaceId = await createWorkspace(app, 'remote');
 
 afterEach(() => {
@@ -91,7 +92,6 @@ describe('the data of a job', () => {
 });
 
 it('has a run looked at when its job rings, and believes nothing that is said there', async () => {
-  const quiet = await startApp({ env: { ...env, PACKHORSE_POLL_MS: '600000' } });
   const id = await started([on('by-key')], quiet, await createWorkspace(quiet, 'quiet'));
   await expect.poll(() => jobsOf(id).length).toBe(1);
   const { callbackUrl } = jobsOf(id)[0]!.submission;
