@@ -105,7 +105,6 @@ describe('websockets', () => {
       bytes(
         port,
         `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\nsec-websocket-protocol: graphql-transport-ws\r\n${headers}\r\n`,
-        300,
       );
     const origins = [
       'null',

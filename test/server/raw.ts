@@ -47,20 +47,17 @@ export const json = (token?: string | null): Record<string, string> => ({
   ...(token ? { authorization: `Bearer ${token}` } : {}),
 });
 
-/** Writes bytes as they are and reads until the server closes, or for so long. */
-export function bytes(port: number, text: string | Buffer, waitMs = 500): Promise<string> {
+/** Writes bytes as they are and reads until the answer's head is whole, or the server closes. */
+export function bytes(port: number, text: string | Buffer): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
     let heard = '';
-    const timer = setTimeout(() => socket.destroy(), waitMs);
     socket.on('data', (chunk) => {
       heard += chunk.toString('latin1');
+      if (heard.includes('\r\n\r\n')) socket.destroy();
     });
     socket.on('error', () => {});
-    socket.on('close', () => {
-      clearTimeout(timer);
-      resolve(heard);
-    });
+    socket.on('close', () => resolve(heard));
     socket.write(text);
   });
 }
