@@ -29,7 +29,7 @@ beforeEach(async () => {
     await loaded(app, workspaces[n] ?? '', [numbered('things', 20, `of ${n}`)]);
   }
   await app.stop();
-}, 60_000);
+});
 
 const requestAll = async (some = workspaces) => {
   const ids: string[] = [];
@@ -52,7 +52,7 @@ const claimed = async (runner: Runner): Promise<Claim> => {
 };
 
 describe.each([1, 3])('with %i slot(s) and four dispatchers', (slots) => {
-  it(`runs ${count} executions, never more than ${slots} at once`, { timeout: 120_000 }, async () => {
+  it(`runs ${count} executions, never more than ${slots} at once`, async () => {
     const runners = Array.from({ length: 4 }, () => newRunner({ slots }));
     await ensureSlots(api.app.db, slots);
     const watch = await watchSlots(pool);
@@ -73,7 +73,8 @@ describe.each([1, 3])('with %i slot(s) and four dispatchers', (slots) => {
     );
     await watch.stop();
     expect(watch.most.looks).toBeGreaterThan(20);
-    expect(watch.most).toMatchObject({ running: slots, taken: slots });
+    expect(watch.most.running).toBeLessThanOrEqual(slots);
+    expect(watch.most.taken).toBeLessThanOrEqual(slots);
     expect(watch.disagreements).toEqual([]);
     expect([...ran].sort()).toEqual(ids.map(uuidOf).sort());
     for (const id of ids) expect(await storyOf(pool, id)).toEqual(['REQUEST', 'DISPATCH', 'SUCCEED']);
@@ -81,6 +82,9 @@ describe.each([1, 3])('with %i slot(s) and four dispatchers', (slots) => {
     // A slot goes from one execution to the next only by being given back.
     const changes = await watch.changes();
     expect(changes).toHaveLength(2 * count);
+    // By the log: a look every few milliseconds may miss the moment at which all are taken.
+    let taken = 0;
+    expect(Math.max(...changes.map(({ execution }) => (taken += execution === null ? -1 : 1)))).toBe(slots);
     for (let slot = 1; slot <= slots; slot++) {
       const own = changes.filter((change) => change.slot === slot);
       expect(own.filter(({ execution }, index) => (index % 2 === 0) === (execution === null))).toEqual([]);
@@ -90,7 +94,7 @@ describe.each([1, 3])('with %i slot(s) and four dispatchers', (slots) => {
   });
 });
 
-it('lets the older go first, however two dispatchers interleave', { timeout: 60_000 }, async () => {
+it('lets the older go first, however two dispatchers interleave', async () => {
   const two = [0, 1].map(() => newRunner());
   for (let round = 0; round < 30; round++) {
     const [one = '', other = ''] = await requestAll(workspaces.slice(0, 2));
@@ -102,13 +106,13 @@ it('lets the older go first, however two dispatchers interleave', { timeout: 60_
   }
 });
 
-it('fills all slots at once when a worker comes, without a turn of the reaper for each', { timeout: 60_000 }, async () => {
+it('fills all slots at once when a worker comes, without a turn of the reaper for each', async () => {
   const some = workspaces.slice(0, 3);
   const holds = await Promise.all(some.map((workspaceId) => holdGenerating(databaseUrl, workspaceId, 'things')));
   const ids = await requestAll(some);
-  const app = await worker({ PACKHORSE_EXPORT_SLOTS: '3', PACKHORSE_POLL_MS: '60000' });
+  const app = await worker({ PACKHORSE_EXPORT_SLOTS: '3', PACKHORSE_POLL_MS: '600000' });
   onTestFinished(() => app.stop());
-  for (const id of ids) await reachExport(app, id, ({ state }) => state, 'RUNNING', 5_000);
+  for (const id of ids) await reachExport(app, id, ({ state }) => state, 'RUNNING');
   for (const hold of holds) await hold.release();
   for (const id of ids) await reachExport(app, id, ({ state }) => state, 'SUCCEEDED');
 });
@@ -174,7 +178,7 @@ it('takes the slots of its own setting, where processes differ in it', async () 
   expect(await takenSlots(pool)).toBe(0);
 });
 
-it('fails what has waited too long, and nothing blocks the workspace', { timeout: 60_000 }, async () => {
+it('fails what has waited too long, and nothing blocks the workspace', async () => {
   const [held, late, waiting] = (await requestAll(workspaces.slice(0, 3))) as [string, string, string];
   await claimed(newRunner());
   await age(waiting, 59);

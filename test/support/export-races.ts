@@ -45,13 +45,13 @@ export async function cancelRounds(
   pool: pg.Pool,
   workspaceId: string,
   cancels: number,
-  until: () => Promise<unknown>,
+  until: (id: string) => Promise<unknown>,
 ): Promise<CancelReport> {
   let slowestMs = 0;
   let late = 0;
   for (let cancelled = 0; cancelled < cancels; ) {
     const id = await request(app, workspaceId); // admitted at once, whatever the one before is still at
-    await until();
+    await until(id);
     const asked = performance.now();
     const answer = await mutateExport(app, 'cancelExportExecution', { exportExecutionId: id });
     if (answer.__typename !== 'ExportExecution') {
