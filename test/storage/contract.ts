@@ -66,7 +66,7 @@ export function storageContract(name: string, make: () => Promise<Storage>, { st
       expect(await keysOf(storage, 'nothing/here')).toEqual([]);
       for await (const { key, bytes, modifiedAt } of storage.list('')) {
         expect(bytes).toBe(key.length);
-        expect(Math.abs(modifiedAt.getTime() - before)).toBeLessThan(60_000);
+        expect(Math.abs(modifiedAt.getTime() - before)).toBeLessThan(600_000);
       }
     });
 
@@ -91,7 +91,7 @@ export function storageContract(name: string, make: () => Promise<Storage>, { st
       expect(await keysOf(storage, '')).toEqual(['contended']);
     });
 
-    it.runIf(streams)('takes and gives what is larger than its memory', { timeout: 120_000 }, async () => {
+    it.runIf(streams)('takes and gives what is larger than its memory', async () => {
       const storage = await make();
       const total = 400 * 1_048_576;
       const hash = createHash('md5');

@@ -36,6 +36,7 @@ export async function startS3(): Promise<S3Server> {
     context.status = 204;
   });
   const { port } = await server.run();
+  server.httpServer.keepAliveTimeout = 600_000; // who wants a connection ended must do it
   afterAll(async () => {
     server.httpServer.closeAllConnections();
     await new Promise((resolve) => server.httpServer.close(resolve));
