@@ -45,7 +45,7 @@ export async function tenant(app: TestApp, slug: string, canary: string): Promis
   const run = await register(app, workspace, await stage(app, workspace, loaded));
   await mutate(app, 'startDataRun', { dataRunId: run });
   // expect.poll is for tests only, and this runs in a hook.
-  await vi.waitFor(async () => expect((await readRun(app, run)).state).toBe('SUCCEEDED'), { timeout: 20_000, interval: 50 });
+  await vi.waitFor(async () => expect((await readRun(app, run)).state).toBe('SUCCEEDED'), { timeout: 30_000, interval: 50 });
   const bytes = await zipOf(`${canary}-waiting`, [resource(`${canary}-others`, canary)]);
   const waiting = await register(app, workspace, await stage(app, workspace, bytes));
   const staged = await stage(app, workspace, bytes);
@@ -54,7 +54,7 @@ export async function tenant(app: TestApp, slug: string, canary: string): Promis
   expect(set.__typename, JSON.stringify(set)).toBe('Workspace');
   const execution = await request(app, workspace);
   await vi.waitFor(async () => expect((await readExport(app, execution)).exportPackage?.state).toBe('PUBLISHED'), {
-    timeout: 20_000,
+    timeout: 30_000,
     interval: 50,
   });
   const { exportPackage } = await readExport(app, execution);

@@ -7,7 +7,7 @@ import { afterAll, expect, it, vi } from 'vitest';
 import { jsonLines, packhorse } from '../support/command-line.ts';
 import { freshDatabase } from '../support/database.ts';
 
-vi.setConfig({ testTimeout: 120_000 }); // processes start slowly where much else runs
+vi.setConfig({ testTimeout: 300_000 }); // processes start slowly where much else runs
 
 const database = await freshDatabase();
 const home = mkdtempSync(path.join(tmpdir(), 'packhorse-demo-'));

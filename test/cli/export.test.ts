@@ -11,7 +11,7 @@ import { uuidOf } from '../support/states.ts';
 import { createWorkspace, depot } from '../support/story.ts';
 import { downloadDoor } from './download-door.ts';
 
-vi.setConfig({ testTimeout: 90_000 }); // processes start slowly where much else runs
+vi.setConfig({ testTimeout: 300_000 }); // processes start slowly where much else runs
 
 // Links lead to the door, and everything else to the server: its port must be known before it says so.
 const door = await downloadDoor();

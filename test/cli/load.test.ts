@@ -7,7 +7,7 @@ import { startApp } from '../support/app.ts';
 import { expectOneLine, jsonLines, packhorse, start } from '../support/command-line.ts';
 import { depot, type Resource, zipOf } from '../support/story.ts';
 
-vi.setConfig({ testTimeout: 90_000 }); // processes start slowly where much else runs
+vi.setConfig({ testTimeout: 300_000 }); // processes start slowly where much else runs
 
 const app = await startApp();
 const folder = mkdtempSync(path.join(tmpdir(), 'packhorse-cli-'));
@@ -122,7 +122,7 @@ it('watches a workspace until it is told to stop', async () => {
         await packhorse(['load', place, '--workspace', 'watched', '--watch'], env);
         return jsonLines(watching.stdout().replace(/[^\n]*$/, '')).map(({ action, dataset }) => [action, dataset]);
       },
-      { timeout: 60_000 },
+      { timeout: 240_000 }, // each look loads a package in a process of its own
     )
     .toContainEqual(['SUCCEED', null]);
   watching.child.kill('SIGINT');

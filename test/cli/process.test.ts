@@ -9,7 +9,7 @@ import { afterAll, expect, it, vi } from 'vitest';
 import { expectOneLine, jsonLines, packhorse, type Running, start } from '../support/command-line.ts';
 import { emptyDatabase, freshDatabase } from '../support/database.ts';
 
-vi.setConfig({ testTimeout: 90_000 }); // processes start slowly where much else runs
+vi.setConfig({ testTimeout: 300_000 }); // processes start slowly where much else runs
 
 const migrated = await freshDatabase();
 const empty = await emptyDatabase();

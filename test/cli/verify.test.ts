@@ -9,7 +9,7 @@ import { signRecord } from '../../src/exports/archive/signing.ts';
 import { draft, filesOf, otherKey, ourKey, writeExport } from '../exports/exported.ts';
 import { expectOneLine, packhorse } from '../support/command-line.ts';
 
-vi.setConfig({ testTimeout: 90_000 }); // processes start slowly where much else runs
+vi.setConfig({ testTimeout: 300_000 }); // processes start slowly where much else runs
 
 const folder = mkdtempSync(path.join(tmpdir(), 'packhorse-cli-verify-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

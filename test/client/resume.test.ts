@@ -111,7 +111,7 @@ it('goes on with a fresh token when its own expires', async () => {
   const workspaceId = await createWorkspace(app, 'expires');
   const { id, lastEventCursor } = await workspaceBySlug('expires');
   let issued = 0;
-  const token = () => app.token({ expiresInSeconds: ++issued === 1 ? 1 : 3_600 });
+  const token = () => app.token({ expiresInSeconds: ++issued === 1 ? 4 : 3_600 });
   const stop = new AbortController();
   const seen: EventFieldsFragment[] = [];
   const disconnects: string[] = [];

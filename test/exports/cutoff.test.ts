@@ -51,7 +51,7 @@ async function move(app: TestApp, from: string, to: string, count: number): Prom
   }
 }
 
-it('holds one moment while eight writers move amounts between two datasets', { timeout: 120_000 }, async () => {
+it('holds one moment while eight writers move amounts between two datasets', { timeout: 300_000 }, async () => {
   const app = await startApp({ env: { PACKHORSE_POOL_SIZE: '14' } });
   const workspaceId = await createWorkspace(app);
   const count = 400;
@@ -87,9 +87,7 @@ it('holds one moment while eight writers move amounts between two datasets', { t
   expect(seen.size).toBeGreaterThan(40); // they did write meanwhile
 });
 
-it('is what it was at the cutoff however late it is written, whatever is loaded, dropped or taken back since', {
-  timeout: 60_000,
-}, async () => {
+it('is what it was at the cutoff however late it is written, whatever is loaded, dropped or taken back since', async () => {
   const databaseUrl = await freshDatabase();
   const app = await startApp({ env: { DATABASE_URL: databaseUrl } });
   const workspaceId = await createWorkspace(app);
@@ -135,7 +133,7 @@ it('is what it was at the cutoff however late it is written, whatever is loaded,
   );
   expect((await readExport(app, id)).state).toBe('QUEUED');
   await app.app.db.pool.query('UPDATE export_slot SET execution_id = NULL, lease_owner = NULL, lease_until = NULL');
-  await expect.poll(async () => (await readExport(app, id)).exportPackage?.state, { timeout: 20_000 }).toBe('PUBLISHED');
+  await expect.poll(async () => (await readExport(app, id)).exportPackage?.state).toBe('PUBLISHED');
   const late = await readExport(app, id);
   const files = await entriesOf(Buffer.from(await (await fetch(await linkOf(app, late.exportPackage.id))).arrayBuffer()));
   expect([...files].filter(([path]) => path !== 'packhorse-export.json').map(([path, bytes]) => [path, bytes.toString()])).toEqual(

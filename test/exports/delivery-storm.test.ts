@@ -18,6 +18,6 @@ const env = {
 };
 const app = await startApp({ env });
 
-it('loses no delivery, and repeats them with the same id only', { timeout: 90_000 }, () =>
+it('loses no delivery, and repeats them with the same id only', { timeout: 300_000 }, () =>
   deliveryStorm(app, env, { exports: 3, destinations: 20, passing: 1 }),
 );

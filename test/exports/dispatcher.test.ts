@@ -52,7 +52,7 @@ const claimed = async (runner: Runner): Promise<Claim> => {
 };
 
 describe.each([1, 3])('with %i slot(s) and four dispatchers', (slots) => {
-  it(`runs ${count} executions, never more than ${slots} at once`, async () => {
+  it(`runs ${count} executions, never more than ${slots} at once`, { timeout: 300_000 }, async () => {
     const runners = Array.from({ length: 4 }, () => newRunner({ slots }));
     await ensureSlots(api.app.db, slots);
     const watch = await watchSlots(pool);

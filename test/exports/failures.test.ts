@@ -62,7 +62,7 @@ beforeEach(async () => {
   await loaded(app, small, [numbered('alpha', 30)]);
   await loaded(app, large, [numbered('alpha', 30), noisy('beta', 100_000)]);
   await apps.pop()?.stop(); // else it would take what the others are to fail at
-}, 60_000);
+});
 
 async function failed(app: TestApp, workspaceId: string, failure: Record<string, unknown>): Promise<string> {
   const id = await request(app, workspaceId);
@@ -74,7 +74,7 @@ async function failed(app: TestApp, workspaceId: string, failure: Record<string,
 }
 
 describe.skipIf(disk === null)('on a full disk', () => {
-  it('fails with a code, leaves no file, and the next one works: a smaller one, or with more room', { timeout: 60_000 }, async () => {
+  it('fails with a code, leaves no file, and the next one works: a smaller one, or with more room', async () => {
     const work = disk ?? '';
     const app = await worker({ PACKHORSE_WORK_DIR: work });
     await failed(app, large, { code: 'STORAGE_FULL', origin: 'storage', phase: 'writing' });
@@ -85,7 +85,7 @@ describe.skipIf(disk === null)('on a full disk', () => {
     await expect.poll(() => readdirSync(work)).toEqual([]);
   });
 
-  it('says in which phase the room ran out', { timeout: 60_000 }, async () => {
+  it('says in which phase the room ran out', async () => {
     const work = disk ?? '';
     const app = await worker({ PACKHORSE_WORK_DIR: work });
     // Room for the parts, and not once more for the archive.
@@ -97,7 +97,7 @@ describe.skipIf(disk === null)('on a full disk', () => {
     mount(work, 'remount,size=64m');
   });
 
-  it('cannot write where the file system is read-only, and says so', { timeout: 60_000 }, async () => {
+  it('cannot write where the file system is read-only, and says so', async () => {
     const work = disk ?? '';
     mount(work, 'remount,ro');
     onTestFinished(() => void mount(work, 'remount,rw,size=64m'));
@@ -105,7 +105,7 @@ describe.skipIf(disk === null)('on a full disk', () => {
   });
 });
 
-it('fails where the work folder is a file, and holds no slot', { timeout: 60_000 }, async () => {
+it('fails where the work folder is a file, and holds no slot', async () => {
   const file = path.join(home, 'no-folder');
   writeFileSync(file, '');
   await failed(await worker({ PACKHORSE_WORK_DIR: file }), small, { code: 'STORAGE_UNAVAILABLE', origin: 'storage' });
@@ -114,7 +114,7 @@ it('fails where the work folder is a file, and holds no slot', { timeout: 60_000
   await published(api, await request(api, small));
 });
 
-it('counts a file that may not become so large as a full disk (EFBIG)', { timeout: 60_000 }, async () => {
+it('counts a file that may not become so large as a full disk (EFBIG)', async () => {
   const node = nodes.start({ PACKHORSE_ROLE: 'worker', PACKHORSE_WORK_DIR: path.join(home, 'limited') });
   await node.ready;
   // Of the process alone, in bytes; Node ignores SIGXFSZ, so a write is refused.
@@ -126,7 +126,7 @@ it('counts a file that may not become so large as a full disk (EFBIG)', { timeou
   await node.kill();
 });
 
-it('is taken over, and not failed, where the database ends the connection under it', { timeout: 60_000 }, async () => {
+it('is taken over, and not failed, where the database ends the connection under it', async () => {
   const app = await worker();
   const hold = await holdGenerating(databaseUrl, small, 'alpha');
   const id = await request(app, small);

@@ -8,7 +8,7 @@ import { allowedCommands, entries, unmet } from '../../src/lifecycle/lifecycle.t
 import { change, exportExecutionSubject, Stale } from '../../src/lifecycle/transition.ts';
 import { freshDatabase } from '../support/database.ts';
 
-const db = openDb(await freshDatabase(), { poolSize: 3, statementTimeoutMs: 5_000 });
+const db = openDb(await freshDatabase(), { poolSize: 3, statementTimeoutMs: 60_000 });
 afterAll(() => db.close());
 
 type State = keyof typeof exportLifecycle.states;

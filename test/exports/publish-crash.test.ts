@@ -48,14 +48,14 @@ async function holdPublished(): Promise<{ isReached(): Promise<boolean>; release
   };
 }
 
-it('publishes what a process stored that was killed before it said so, and sweeps what it left', { timeout: 60_000 }, async () => {
+it('publishes what a process stored that was killed before it said so, and sweeps what it left', async () => {
   const workspaceId = await createWorkspace(app);
   await loadedByHand(app, workspaceId, depot);
   const held = await holdPublished();
   const first = nodes.start(env);
   await first.ready;
   const id = await request(app, workspaceId);
-  await expect.poll(() => held.isReached(), { timeout: 20_000 }).toBe(true);
+  await expect.poll(() => held.isReached()).toBe(true);
   const [left] = await objects(app);
   await first.kill();
   await held.release();
@@ -79,7 +79,7 @@ it('publishes what a process stored that was killed before it said so, and sweep
   await second.kill();
 });
 
-it('calls a destination again with the same id after a process was killed in the call', { timeout: 60_000 }, async () => {
+it('calls a destination again with the same id after a process was killed in the call', async () => {
   const open: ServerResponse[] = [];
   const server = await receiver((response) => void open.push(response));
   const workspaceId = await createWorkspace(app);
@@ -88,12 +88,12 @@ it('calls a destination again with the same id after a process was killed in the
   const first = nodes.start(env);
   await first.ready;
   const id = await request(app, workspaceId);
-  await expect.poll(() => open.length, { timeout: 20_000 }).toBe(1);
+  await expect.poll(() => open.length).toBe(1);
   await first.kill();
   // Its lease lasts 45 s, longer than any call: let it be over.
   await rowsOf(app, `UPDATE export_delivery SET lease_until = now() - interval '1 second', next_attempt_at = now() - interval '3 seconds'`);
   const second = nodes.start(env);
-  await expect.poll(() => open.length, { timeout: 20_000 }).toBe(2);
+  await expect.poll(() => open.length).toBe(2);
   open[1]!.end();
   const state = async () => (await readExport(app, id)).exportPackage.deliveries;
   await expect.poll(state).toMatchObject([{ state: 'DELIVERED', attempts: 2 }]);

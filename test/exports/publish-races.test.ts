@@ -108,7 +108,7 @@ describe('two publishers', () => {
   it('do not meet while the one at work keeps its lease', async () => {
     const id = await generatedByHand(app, workspaceId);
     const held = gate(publisher.storage);
-    const first = at(id, { storage: held.storage, leaseMs: 300, heartbeatMs: 30 });
+    const first = at(id, { storage: held.storage, leaseMs: 3_000, heartbeatMs: 30 });
     await held.reached;
     const [{ leaseUntil } = { leaseUntil: null }] = await packagesOf(app, id);
     await expect.poll(() => Date.now() > leaseUntil!.getTime() + 100).toBe(true);

@@ -91,7 +91,7 @@ describe('an export that has succeeded', () => {
     const jobs = () => rowsOf<{ key: string }>(app, `SELECT key FROM graphile_worker.jobs WHERE key = $1`, `publish:${uuidOf(id)}`);
     await reapExports(app.tasks.exports);
     expect(await jobs()).toEqual([]); // whoever generated it is about to
-    await expect.poll(async () => reapExports(app.tasks.exports).then(jobs), { timeout: 10_000 }).toHaveLength(1);
+    await expect.poll(async () => reapExports(app.tasks.exports).then(jobs)).toHaveLength(1);
     await published(id);
     await fetched(id);
   });

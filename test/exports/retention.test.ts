@@ -48,7 +48,7 @@ describe('a package', () => {
     await published(id);
     const [held] = await packagesOf(app, id);
     expect(held!.expiresAt!.getTime() - held!.publishedAt!.getTime()).toBe(3 * 86_400_000);
-    expect(Math.abs(held!.publishedAt!.getTime() - Date.now())).toBeLessThan(60_000);
+    expect(Math.abs(held!.publishedAt!.getTime() - Date.now())).toBeLessThan(600_000);
   });
 
   it('expires once, in however many processes at once, and its archive is deleted', async () => {

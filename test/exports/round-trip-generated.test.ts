@@ -158,7 +158,7 @@ function jsonOf(type: FieldType, cell: string | null): string {
   return bare.has(type) && !/N/.test(cell) ? cell : JSON.stringify(cell);
 }
 
-it.each(['CSV', 'NDJSON'])('generated schemas and rows come back as %s', { timeout: 180_000 }, async (format) => {
+it.each(['CSV', 'NDJSON'])('generated schemas and rows come back as %s', { timeout: 300_000 }, async (format) => {
   await fc.assert(
     fc.asyncProperty(table, async (given) => {
       const schema = { fields: given.fields, missingValues: [missing], ...(given.key.length > 0 ? { primaryKey: given.key } : {}) };

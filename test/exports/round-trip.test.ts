@@ -51,7 +51,7 @@ async function holds(zip: Buffer, format: string) {
   return files;
 }
 
-it.each(['CSV', 'NDJSON'])('every type, key and kind of name comes back as %s', { timeout: 60_000 }, async (format) => {
+it.each(['CSV', 'NDJSON'])('every type, key and kind of name comes back as %s', async (format) => {
   const files = await holds(await zipOf('every', every), format);
   const text = (path: string) => files.get(path)?.toString('utf8') ?? '';
   const descriptor = jsonIn(files, 'datapackage.json');
@@ -111,7 +111,7 @@ const packages = ['chinook', 'etn-2014-demer', 'language-codes', 'world-cities',
 
 it.skipIf(!existsSync(shared('data'))).each(packages.flatMap((name) => ['CSV', 'NDJSON'].map((format) => [name, format] as const)))(
   'the package %s that people publish, as %s',
-  { timeout: 180_000 },
+  { timeout: 300_000 },
   async (name, format) => {
     await holds(await buffer(await packFolder(shared('data', name))), format);
   },

@@ -115,7 +115,7 @@ describe('export settings', () => {
     expect(await rowOf()).toEqual(before);
   });
 
-  it('are copied as one, however they are edited meanwhile', { timeout: 120_000 }, async () => {
+  it('are copied as one, however they are edited meanwhile', { timeout: 300_000 }, async () => {
     const { exports, db } = app.app;
     const viewer: Viewer = {
       subject: 'ann',

@@ -47,7 +47,7 @@ export async function reachExport(
   id: string,
   look: (found: any) => unknown,
   wanted: unknown,
-  timeout = 20_000,
+  timeout = 30_000,
 ): Promise<any> {
   let found: any;
   await expect

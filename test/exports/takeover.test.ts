@@ -27,7 +27,7 @@ beforeEach(async () => {
   await loaded(app, workspaceId, [numbered('alpha', 3_000), numbered('beta', 2_000), measured('gamma', 1_000)]);
   undisturbed = (await exported(app, workspaceId)).execution;
   await app.stop();
-}, 60_000);
+});
 
 const claim = (runner: Runner) => claimNext(runner.generator.db, runner.dispatch, runner.owner);
 const claimed = async (runner: Runner): Promise<Claim> => {
@@ -86,7 +86,7 @@ it('gives a lapsed slot to another, in the same state and under the next number;
   expect(await rowsOf(id)).toEqual(settled);
 });
 
-it('lets one of eight dispatchers take over, in 20 rounds', { timeout: 60_000 }, async () => {
+it('lets one of eight dispatchers take over, in 20 rounds', async () => {
   const runners = Array.from({ length: 8 }, () => newRunner({ takeovers: 100 }));
   const id = await request(api, workspaceId);
   let last = await claimed(newRunner());

@@ -106,7 +106,7 @@ describe('cancel against settle', () => {
     return state;
   }
 
-  it(`settles once in ${rounds} rounds over the built-in loader, from running`, async () => {
+  it(`settles once in ${rounds} rounds over the built-in loader, from running`, { timeout: 300_000 }, async () => {
     const seen = new Set<string>();
     const zip = await zipOf('raced-running', depot);
     const packageId = await stage(app, workspaceId, zip);
@@ -124,9 +124,9 @@ describe('cancel against settle', () => {
       seen.add(await agree(id, await mutate(app, 'cancelDataRun', { dataRunId: id })));
     }
     expect([...seen].sort()).toContain('CANCELLED');
-  }, 120_000);
+  });
 
-  it(`settles once in ${rounds} rounds, cancelled in the moment that the pass settles it`, async () => {
+  it(`settles once in ${rounds} rounds, cancelled in the moment that the pass settles it`, { timeout: 300_000 }, async () => {
     const seen = new Set<string>();
     for (const round of times(rounds)) {
       const id = await registered(app, workspaceId, chain.slice(0, 1), { driving: 'ON_REQUEST' });
@@ -149,9 +149,9 @@ describe('cancel against settle', () => {
       seen.add(await agree(id, cancelled));
     }
     expect(seen.size).toBeGreaterThan(1); // both sides won at times, or it was no race
-  }, 120_000);
+  });
 
-  it(`settles once in ${rounds} rounds from registered and paused, against start and resume`, async () => {
+  it(`settles once in ${rounds} rounds from registered and paused, against start and resume`, { timeout: 300_000 }, async () => {
     for (const round of times(rounds)) {
       const id = await registered(app, workspaceId, chain, { driving: 'ON_REQUEST' });
       if (round % 2 === 1) {
@@ -169,7 +169,7 @@ describe('cancel against settle', () => {
       const end = events.findIndex(terminal);
       expect(events.slice(end + 1).filter(({ action }) => action === 'SUBMIT')).toEqual([]);
     }
-  }, 120_000);
+  });
 });
 
 it('submits nothing after a pause was answered, in 30 rounds with two drivers busy', async () => {

@@ -97,7 +97,7 @@ describe.skipIf(!existsSync(shared('data')))('packages that people publish', asy
   ];
 
   const workspaces = new Map<string, string>();
-  it.each(packages)('loads %s: %i rows, and a second time none', { timeout: 120_000 }, async (name, total, counts) => {
+  it.each(packages)('loads %s: %i rows, and a second time none', { timeout: 300_000 }, async (name, total, counts) => {
     const workspaceId = await createWorkspace(app, `real-${name}`);
     workspaces.set(name, workspaceId);
     const zip = await buffer(await packFolder(data(name)));

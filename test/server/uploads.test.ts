@@ -310,7 +310,7 @@ describe('registering', () => {
       if (outcomes[name] !== 'DataRun') continue;
       const dataRunId = data.registerDataRun.id;
       await mutate(app, 'startDataRun', { dataRunId });
-      await expect.poll(async () => (await readRun(app, dataRunId)).state, { timeout: 10_000, message: name }).toMatch(/SUCCEEDED|FAILED/);
+      await expect.poll(async () => (await readRun(app, dataRunId)).state, { message: name }).toMatch(/SUCCEEDED|FAILED/);
       const run = await readRun(app, dataRunId);
       if (run.state === 'FAILED') expect([name, run.failure.code]).not.toEqual([name, 'INTERNAL_ERROR']);
     }

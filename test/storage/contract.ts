@@ -91,7 +91,7 @@ export function storageContract(name: string, make: () => Promise<Storage>, { st
       expect(await keysOf(storage, '')).toEqual(['contended']);
     });
 
-    it.runIf(streams)('takes and gives what is larger than its memory', async () => {
+    it.runIf(streams)('takes and gives what is larger than its memory', { timeout: 300_000 }, async () => {
       const storage = await make();
       const total = 400 * 1_048_576;
       const hash = createHash('md5');

@@ -50,9 +50,9 @@ export function storageRoot({ config }: TestApp): string {
   return config.storage.root;
 }
 
-/** Fast leases and polls, so that recovery shows within a test. */
+/** Fast leases and polls, so that recovery shows within a test; and ten heartbeats a lease, since all of a test shares one thread. */
 const fast = {
-  PACKHORSE_LEASE_MS: '1500',
+  PACKHORSE_LEASE_MS: '5000',
   PACKHORSE_HEARTBEAT_MS: '500',
   PACKHORSE_POLL_MS: '200',
   PACKHORSE_CANCEL_DEADLINE_MS: '2000',

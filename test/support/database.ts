@@ -36,9 +36,9 @@ async function cloneOf(template: string): Promise<string> {
   return url.href;
 }
 
-/** What is still connected to the database after five seconds of grace: ending a client resolves before its backend is gone. */
+/** What is still connected to the database after twenty seconds of grace: ending a client resolves before its backend is gone. */
 async function leftovers(admin: pg.Client, database: string): Promise<string[]> {
-  const deadline = Date.now() + 5_000;
+  const deadline = Date.now() + 20_000;
   for (;;) {
     const { rows } = await admin.query<{ line: string }>(
       `SELECT format('%s, %s, last: %s', coalesce(nullif(application_name, ''), 'unnamed'), state, left(query, 200)) AS line

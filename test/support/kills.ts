@@ -145,7 +145,7 @@ async function outlastLease(nodes: Nodes, node: Node, pool: pg.Pool, runId: stri
         );
         return rows.every(({ id, fence }) => now.rows.some((job) => job.id === id && (job.fence > fence || job.state !== 'running')));
       },
-      { timeout: 45_000, interval: 10 },
+      { timeout: 90_000, interval: 10 },
     )
     .toBe(true);
   if (random() < 0.5) await aMoment(pool, runId, random);
@@ -205,9 +205,7 @@ async function judge(pool: pg.Pool, workspaceId: string, runId: string, source: 
       [],
     ),
   ).toEqual([]);
-  await expect
-    .poll(() => all(`SELECT relname FROM pg_class WHERE relpersistence = 't' AND relkind = 'r'`, []), { timeout: 5_000 })
-    .toEqual([]);
+  await expect.poll(() => all(`SELECT relname FROM pg_class WHERE relpersistence = 't' AND relkind = 'r'`, [])).toEqual([]);
 }
 
 function mulberry32(seed: number): () => number {

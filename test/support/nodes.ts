@@ -38,7 +38,7 @@ const root = path.resolve(import.meta.dirname, '../..');
 const sources = ['--import', 'tsx', path.join(import.meta.dirname, 'serve.ts')];
 
 /** Fast leases and polls, so that recovery shows within a test. */
-const fast = { PACKHORSE_LEASE_MS: '1500', PACKHORSE_HEARTBEAT_MS: '500', PACKHORSE_POLL_MS: '200', PACKHORSE_CANCEL_DEADLINE_MS: '2000' };
+const fast = { PACKHORSE_LEASE_MS: '3000', PACKHORSE_HEARTBEAT_MS: '500', PACKHORSE_POLL_MS: '200', PACKHORSE_CANCEL_DEADLINE_MS: '2000' };
 
 export function nodesOn(databaseUrl: string): Nodes {
   const home = mkdtempSync(path.join(tmpdir(), 'packhorse-nodes-'));

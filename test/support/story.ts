@@ -100,7 +100,7 @@ export async function readRun(app: TestApp, id: string, token?: string): Promise
 }
 
 /** Waits until the run is in a state; fails with what it shows instead. */
-export async function reach(app: TestApp, id: string, state: string, timeout = 20_000): Promise<any> {
+export async function reach(app: TestApp, id: string, state: string, timeout = 30_000): Promise<any> {
   let run: any;
   await expect
     .poll(
