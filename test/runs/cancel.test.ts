@@ -9,6 +9,11 @@ import { createWorkspace, mutate, reach, readRun } from '../support/story.ts';
 
 const target = scriptedTarget();
 const app = await startApp({ targets: (db) => [storeTarget(db), target], env: { PACKHORSE_CANCEL_DEADLINE_MS: '800' } });
+/** Waits for a child's answer as long as a test lets it. */
+const patient = await startApp({
+  targets: (db) => [storeTarget(db), target],
+  env: { PACKHORSE_CANCEL_DEADLINE_MS: '600000', PACKHORSE_DEADLINE_MS: '600000', PACKHORSE_LEASE_MS: '1800000' },
+});
 const workspaceId = await createWorkspace(app, 'cancel');
 const first = chain[0]!;
 const independent = [first, { ...first, name: 'other' }];
@@ -26,8 +31,8 @@ async function active(resources = chain): Promise<string> {
   return id;
 }
 
-const extra = async (id: string) => {
-  const { data } = await app.graphql(
+const extra = async (id: string, on = app) => {
+  const { data } = await on.graphql(
     `query ($id: ID!) { dataRun(id: $id) { cancelRequestedAt outstandingCancellations { dataset cancelAnswer } workspace { outstandingChildren { dataset } } steps { state cancelAnswer lateResult } } }`,
     { id },
   );
@@ -151,7 +156,9 @@ it('leaves a tombstone for a submission still on its way', async () => {
 });
 
 it('refuses start, pause, resume and another cancel while one is under way, and shows it', async () => {
-  const id = await active([first]);
+  const id = await registered(patient, await createWorkspace(patient, 'patient'), [first]);
+  await mutate(patient, 'startDataRun', { dataRunId: id });
+  await expect.poll(async () => (await readRun(patient, id)).steps[0].state).toBe('ACTIVE');
   let agree: (answer: Answer) => void = () => {};
   target.script.cancel = (job) =>
     new Promise<Answer>((resolve) => {
@@ -160,16 +167,17 @@ it('refuses start, pause, resume and another cancel while one is under way, and 
         resolve({ is: 'none' });
       };
     });
-  const cancelling = mutate(app, 'cancelDataRun', { dataRunId: id });
-  await expect.poll(async () => (await extra(id)).cancelRequestedAt).not.toBeNull();
+  const cancelling = mutate(patient, 'cancelDataRun', { dataRunId: id });
+  await expect.poll(async () => (await extra(id, patient)).cancelRequestedAt).not.toBeNull();
   for (const mutation of ['startDataRun', 'pauseDataRun', 'resumeDataRun', 'cancelDataRun']) {
-    expect(await mutate(app, mutation, { dataRunId: id }), mutation).toMatchObject({
+    expect(await mutate(patient, mutation, { dataRunId: id }), mutation).toMatchObject({
       __typename: 'ConflictError',
       code: 'CANCEL_IN_PROGRESS',
       conflictingId: id,
     });
   }
-  expect(await readRun(app, id)).toMatchObject({ allowedActions: [], whyNotRunning: [{ code: 'CANCEL_IN_PROGRESS' }] });
+  expect(await readRun(patient, id)).toMatchObject({ allowedActions: [], whyNotRunning: [{ code: 'CANCEL_IN_PROGRESS' }] });
+  await expect.poll(() => target.job('first').cancelAsked).toBe(1);
   agree({ is: 'none' });
   expect(await cancelling).toMatchObject({ state: 'CANCELLED' });
 });
