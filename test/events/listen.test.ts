@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { freshDatabase } from '../support/database.ts';
 import { door } from './proxy.ts';
-import { logOf, openBell, openTestDb, read, ringing, upTo } from './reading.ts';
+import { bells, logOf, openBell, openTestDb, read, ringing, upTo } from './reading.ts';
 import { makeYard, write } from './writing.ts';
 
 const url = await freshDatabase();
@@ -62,9 +62,9 @@ it('loses nothing while its connection is ended thirty times', async () => {
   });
   try {
     for (let ended = 0; ended < 30; ended++) {
-      const gone = await bells();
+      const gone = await bells(db);
       await db.pool.query('SELECT pg_terminate_backend(pid) FROM unnest($1::int[]) AS pid', [gone]);
-      await expect.poll(async () => (await bells()).filter((pid) => !gone.includes(pid)).length, { interval: 10 }).toBe(2);
+      await expect.poll(async () => (await bells(db)).filter((pid) => !gone.includes(pid)).length, { interval: 10 }).toBe(2);
       await listening(2); // ending a backend takes a moment
     }
   } finally {
@@ -246,15 +246,6 @@ it('says whether it is connected, and counts how often it was connected again', 
   await bell.close();
 });
 
-/** The backends of bells that listen, whatever else they do. */
-async function bells(): Promise<number[]> {
-  const { rows } = await db.pool.query<{ pid: number }>(
-    `SELECT pid FROM pg_stat_activity
-     WHERE datname = current_database() AND application_name = 'packhorse-bell' AND (query LIKE 'SELECT%' OR (query LIKE 'LISTEN%' AND state = 'idle'))`,
-  );
-  return rows.map(({ pid }) => pid);
-}
-
 async function listening(count: number): Promise<void> {
-  await expect.poll(async () => (await bells()).length, { interval: 10 }).toBe(count);
+  await expect.poll(async () => (await bells(db)).length, { interval: 10 }).toBe(count);
 }

@@ -67,6 +67,15 @@ export function logOf(db: Db, scope: LogScope): Promise<LifecycleEvent[]> {
   return db.prisma.lifecycleEvent.findMany({ where: { ...scope }, orderBy: { position: 'asc' } });
 }
 
+/** The backends of bells that listen, whatever else they do. */
+export async function bells(db: Db): Promise<number[]> {
+  const { rows } = await db.pool.query<{ pid: number }>(
+    `SELECT pid FROM pg_stat_activity
+     WHERE datname = current_database() AND application_name = 'packhorse-bell' AND (query LIKE 'SELECT%' OR (query LIKE 'LISTEN%' AND state = 'idle'))`,
+  );
+  return rows.map(({ pid }) => pid);
+}
+
 /** Something that a test lets pass when it is time. */
 export function gate(): { readonly passed: Promise<void>; open(): void } {
   let open = () => {};

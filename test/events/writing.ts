@@ -50,11 +50,15 @@ export function append(tx: Tx, run: DataRun, reason: string, count = 1): Promise
 
 export const readRunRow = (tx: Tx, id: string): Promise<DataRun> => tx.sql.dataRun.findUniqueOrThrow({ where: { id } });
 
+export async function lockRun(tx: Tx, id: string): Promise<DataRun> {
+  await tx.sql.$queryRaw`SELECT id FROM data_run WHERE id = ${id}::uuid FOR UPDATE`;
+  return readRunRow(tx, id);
+}
+
 /** One transaction that appends to a run. */
 export async function write(db: Db, runId: string, reason = 'a test', count = 1): Promise<void> {
   await inTransaction(db, async (tx) => {
-    await tx.sql.$queryRaw`SELECT id FROM data_run WHERE id = ${runId}::uuid FOR UPDATE`;
-    await append(tx, await readRunRow(tx, runId), reason, count);
+    await append(tx, await lockRun(tx, runId), reason, count);
   });
 }
 

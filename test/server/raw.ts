@@ -66,7 +66,9 @@ export interface Stream {
   readonly status: number;
   /** The next event's `next` payload, or null when the stream has ended. */
   next(): Promise<any>;
-  close(): void;
+  /** The id that the newest event had, which is the cursor to go on after. */
+  lastId(): string | undefined;
+  readonly close: () => void;
 }
 
 /** An operation over server-sent events. */
@@ -87,6 +89,7 @@ export async function events(
   const reader = response.body?.getReader();
   const decoder = new TextDecoder();
   let text = '';
+  let lastId: string | undefined;
   let plain = !response.headers.get('content-type')?.includes('event-stream');
   return {
     status: response.status,
@@ -98,6 +101,7 @@ export async function events(
             const event = text.slice(0, end);
             text = text.slice(end + 2);
             const data = /^data: ?(.*)$/m.exec(event)?.[1];
+            lastId = /^id: ?(.*)$/m.exec(event)?.[1] ?? lastId;
             if (/^event: ?next$/m.test(event) && data) return JSON.parse(data);
             continue;
           }
@@ -113,6 +117,7 @@ export async function events(
         text += decoder.decode(read.value, { stream: true });
       }
     },
+    lastId: () => lastId,
     close: () => stop.abort(),
   };
 }

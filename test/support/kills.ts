@@ -4,6 +4,7 @@ import pg from 'pg';
 import { afterAll, expect } from 'vitest';
 import { freshDatabase } from './database.ts';
 import { type Node, type Nodes, nodesOn } from './nodes.ts';
+import { seeded } from './random.ts';
 import { chainOf, type Source, storedContents } from './source.ts';
 import { uuidOf } from './states.ts';
 import { createWorkspace, mutate, register, stage } from './story.ts';
@@ -56,7 +57,7 @@ export async function killGround(): Promise<Ground> {
 }
 
 export async function killCampaign({ pool, nodes }: Ground, { seed, kills, zombies, rows }: Campaign): Promise<Report> {
-  const random = mulberry32(seed);
+  const random = seeded(seed);
   const hits: Record<string, number> = {};
   const state = { killed: 0, woken: 0, mostClaims: 0 };
   let node = nodes.start();
@@ -206,14 +207,4 @@ async function judge(pool: pg.Pool, workspaceId: string, runId: string, source: 
     ),
   ).toEqual([]);
   await expect.poll(() => all(`SELECT relname FROM pg_class WHERE relpersistence = 't' AND relkind = 'r'`, [])).toEqual([]);
-}
-
-function mulberry32(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

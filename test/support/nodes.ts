@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll } from 'vitest';
@@ -17,7 +18,7 @@ export interface Node {
   readonly ready: Promise<void>;
   readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
   readonly isAlive: boolean;
-  /** What the stories of story.ts speak to. */
+  /** What stories and sockets speak to. Its URL is there once it is ready. */
   readonly app: TestApp;
   signal(name: NodeJS.Signals): void;
   /** SIGKILL, and waits for its end. */
@@ -73,6 +74,22 @@ export function nodesOn(databaseUrl: string): Nodes {
   };
 }
 
+/**
+ * For nodes that take each other's place: while none is there, nobody else gets it. Connections, also those to itself, are given ports from
+ * 32,768 on. Not drawn by a seed: two campaigns with the same one would take it from each other.
+ */
+export async function lastingPort(): Promise<number> {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const server = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true));
+    });
+    await new Promise((resolve) => server.close(resolve));
+    if (isFree) return port;
+  }
+}
+
 function nodeOf(child: ChildProcess, env: Record<string, string>): Node {
   const pid = child.pid ?? 0;
   let log = '';
@@ -119,7 +136,14 @@ function nodeOf(child: ChildProcess, env: Record<string, string>): Node {
     get isAlive() {
       return isAlive;
     },
-    app: { graphql } as TestApp, // the stories use nothing else of it
+    app: {
+      graphql,
+      token: () => token,
+      get url() {
+        if (url === undefined) throw new Error('the node does not listen yet');
+        return url;
+      },
+    } as TestApp, // they use nothing else of it
     signal: (name) => void child.kill(name),
     async kill() {
       child.kill('SIGKILL');
