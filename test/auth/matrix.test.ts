@@ -175,6 +175,7 @@ describe('what is reached from one’s own', () => {
       'failure',
       'outstandingCancellations',
       'whyNotRunning',
+      'grant',
     ]);
     const fieldsOf = (type: string) =>
       Object.values((schema.getType(type) as GraphQLObjectType).getFields()).filter(({ type: of }) => !isLeafType(getNamedType(of)));

@@ -17,7 +17,7 @@ import { makeYard, move, runId, write } from '../events/writing.ts';
 import { startApp } from '../support/app.ts';
 
 // Nothing polls: what is not announced does not arrive.
-const app = await startApp({ env: { PACKHORSE_POLL_MS: '60000' }, worker: false });
+const app = await startApp({ env: { PACKHORSE_POLL_MS: '600000' }, worker: false });
 const { db, bell, fan } = app.app;
 
 const ofRun = 'subscription ($id: ID!, $after: String) { dataRunEvents(id: $id, after: $after) { sequence cursor } }';

@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { WebSocket } from 'ws';
 import { encodeCursor } from '../../src/events/cursor.ts';
 import { startApp } from '../support/app.ts';
 import { type RawSocket, rawSocket } from './raw-socket.ts';
@@ -58,6 +59,47 @@ it('keeps nothing of five hundred subscribers that left, though nothing was publ
   const after = held();
   console.log(`500 subscribers: gone after ${lasted.toFixed(0)} ms, held ${(heap / MiB).toFixed(1)} → ${(after / MiB).toFixed(1)} MiB`);
   expect(after).toBeLessThan(heap * 1.1);
+});
+
+/** One that follows a run and is gone: before the server has answered, when it has just asked, with its first event in hand, or politely. */
+const passBy = (n: number, token: string, id: string, after: string) =>
+  new Promise<void>((resolve, reject) => {
+    const socket = new WebSocket(`${app.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws');
+    const say = (message: object, then?: () => void) => socket.send(JSON.stringify(message), then);
+    const tear = () => socket.terminate();
+    socket.on('error', reject).on('close', () => resolve());
+    socket.on('open', () =>
+      say({ type: 'connection_init', payload: { authorization: `Bearer ${token}` } }, n % 4 === 0 ? tear : undefined),
+    );
+    socket.on('message', (data: Buffer) => {
+      const { type } = JSON.parse(data.toString()) as { type: string };
+      const payload = { query: events, variables: { id, after } };
+      if (type === 'connection_ack') say({ id: 's', type: 'subscribe', payload }, n % 4 === 1 ? tear : undefined);
+      if (type !== 'next') return;
+      if (n % 4 === 2) return tear();
+      say({ id: 's', type: 'complete' });
+      socket.close(1000);
+    });
+  });
+
+it('keeps nothing of two thousand that came, followed and vanished', { timeout: 240_000 }, async () => {
+  const { workspaceId, runs } = await makeYard(db, 1);
+  const after = encodeCursor(workspaceId, 0n);
+  const token = await app.token();
+  const pass = async (count: number) => {
+    for (let n = 0; n < count; n += 20) await Promise.all(upTo(20).map((at) => passBy(n + at, token, runId(runs[0] ?? ''), after)));
+    await expect.poll(() => bell.waiting(), { interval: 10 }).toBe(0);
+    await expect.poll(() => app.app.fan.counts()).toEqual({ subscribers: 0, sharing: 0, streams: 0 });
+    await expect.poll(sockets).toBeLessThanOrEqual(before.sockets);
+  };
+  const before = { timers: timers(), sockets: sockets() };
+  await pass(400); // what is loaded and cached once is not a leak
+  const heap = held();
+  await pass(2_000);
+  expect(timers()).toBeLessThanOrEqual(before.timers);
+  const heapAfter = held();
+  console.log(`2,000 that vanished: held ${(heap / MiB).toFixed(1)} → ${(heapAfter / MiB).toFixed(1)} MiB`);
+  expect(heapAfter - heap).toBeLessThan(10 * MiB);
 });
 
 it('holds no more than a little for a reader that has stopped reading, and serves the others', async () => {
