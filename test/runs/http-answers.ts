@@ -79,7 +79,7 @@ export const worthless: Readonly<Record<string, (given: Given) => void>> = {
   'a fault': status(500),
   'a fault of something between': status(502),
   'a gone': status(410),
-  'a body larger than allowed': text(`{"id":"job-1","state":"running"${' '.repeat(2 * 1_024 * 1_024)}}`),
+  'a body larger than allowed': text(`{"id":"job-1","state":"running"}${' '.repeat(2 * 1_024 * 1_024)}`),
   'a body without end': ({ response, good }) => {
     response.writeHead(good, { 'content-type': 'application/json' });
     const more = () => {
