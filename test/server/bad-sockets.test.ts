@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { globalId } from '../../src/graphql/builder.ts';
+import { makeYard, write } from '../events/writing.ts';
 import { startApp } from '../support/app.ts';
 import { bytes, connected, rawSocket } from './raw.ts';
 import { internals, surface } from './surface.ts';
@@ -97,6 +99,44 @@ describe('websockets', () => {
     socket.say({ id: 'next', type: 'subscribe', payload: { query: '{ viewer { subject } }' } });
     expect((await socket.until(({ id }) => id === 'next')).type).toBe('next');
     socket.socket.close();
+    await expect.poll(() => app.app.bell.waiting()).toBe(0);
+  });
+
+  it('of others are served on while one asks for 20,000 operations, and while others break the rules', { timeout: 60_000 }, async () => {
+    const { workspaceId, runs } = await makeYard(app.app.db, 1);
+    const query = 'subscription ($id: ID!) { workspaceEvents(workspace: $id) { reason } }';
+    const follow = (id: string) => ({ id, type: 'subscribe', payload: { query, variables: { id: globalId('Workspace', workspaceId) } } });
+    const bystander = await connected(app.url, token);
+    bystander.say(follow('1'));
+    await expect.poll(() => app.app.bell.waiting()).toBe(1);
+    const told: string[] = [];
+    const served = async (meanwhile: string) => {
+      told.push(meanwhile);
+      await write(app.app.db, runs[0] ?? '', meanwhile);
+      expect(await bystander.until(({ payload }) => payload?.data?.workspaceEvents.reason === meanwhile)).not.toBeNull();
+    };
+    const flood = await connected(app.url, token);
+    for (let n = 0; n < 20_000; n++) {
+      flood.say(follow(`${n}`));
+      if (n % 5_000 === 4_999) await served(`after ${n + 1} operations`);
+    }
+    const refused = () => flood.heard.filter(({ type }) => type === 'error');
+    await expect.poll(() => refused().length, { timeout: 30_000 }).toBe(19_980);
+    expect(new Set(refused().map(({ payload }) => payload[0].extensions.code))).toEqual(new Set(['TOO_MANY_OPERATIONS']));
+    await expect.poll(() => app.app.fan.counts().subscribers).toBe(21);
+
+    const large = await connected(app.url, token);
+    large.say({ ...follow('1'), more: 'x'.repeat(1_000_000) });
+    const twice = await connected(app.url, token);
+    for (const _ of [1, 2]) twice.say(follow('1'));
+    const silent = await rawSocket(app.url);
+    const foreign = rawSocket(app.url, { origin: 'http://evil.example' }).catch((error: unknown) => String(error));
+    await served('with all of them there');
+    expect((await Promise.all([large.closed, twice.closed, silent.closed])).map(({ code }) => code)).toEqual([1009, 4409, 4408]);
+    expect(await foreign).toContain('403');
+    await served('when they are gone');
+    expect(bystander.heard.flatMap(({ payload }) => payload?.data?.workspaceEvents.reason ?? [])).toEqual(told);
+    for (const { socket } of [flood, bystander]) socket.close();
     await expect.poll(() => app.app.bell.waiting()).toBe(0);
   });
 
