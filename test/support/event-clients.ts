@@ -25,7 +25,7 @@ export interface Client {
   readonly reached: () => bigint | undefined;
   /** The greatest that it ever received. */
   readonly furthest: () => bigint;
-  /** How often a connection of its was begun, and how many events came that it had already. */
+  /** How often a server took a connection of its, and how many events came that it had already. */
   readonly counts: () => { readonly connections: number; readonly repeats: number };
   hangUp(): void;
   /** Rejects with what a client cannot mend. */
@@ -152,7 +152,6 @@ const ofRun = (dataRunId: string, after: string | null) => ({ id: globalId('Data
 async function* bySocket(scope: LogScope, way: Way, after: string | null, signal: AbortSignal, counted: Counted) {
   const connection = {
     get url() {
-      counted.connections++;
       return way.url();
     },
     token: way.token,
@@ -162,7 +161,10 @@ async function* bySocket(scope: LogScope, way: Way, after: string | null, signal
     counted.arrived++;
     return eventIn(result).cursor;
   };
-  const options = { cursorOf, signal, firstWaitMs: 50, longestWaitMs: 400 };
+  const onConnect = () => {
+    counted.connections++;
+  };
+  const options = { cursorOf, signal, onConnect, firstWaitMs: 50, longestWaitMs: 400 };
   const stream: AsyncGenerator<Arrived> =
     scope.dataRunId === undefined
       ? subscribe(connection, wholeDocument, ofWorkspace(scope, after), options)
@@ -176,13 +178,13 @@ async function* bySse(scope: LogScope, way: Way, after: string | null, signal: A
   const variables = scope.dataRunId === undefined ? ofWorkspace(scope, after) : ofRun(scope.dataRunId, after);
   let lastId: string | undefined;
   while (!signal.aborted) {
-    counted.connections++;
     const headers: Record<string, string> = lastId === undefined ? {} : { 'last-event-id': lastId };
     const stream = await openEvents(way.url(), way.token, query, variables, headers).catch(() => null); // nobody listens there
     if (stream === null) {
       await pause(50 + way.random() * 350);
       continue;
     }
+    counted.connections++;
     signal.addEventListener('abort', stream.close, { once: true });
     if (signal.aborted) stream.close();
     for (let payload = await stream.next(); payload !== null; payload = await stream.next()) {
