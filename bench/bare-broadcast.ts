@@ -14,7 +14,8 @@ new WebSocketServer({ server, perMessageDeflate: false }).on('connection', (sock
   socket.on('error', () => {});
 });
 client.on('notification', ({ payload = '' }) => {
-  for (const socket of sockets) socket.send(payload);
+  const bytes = Buffer.from(payload); // once for all
+  for (const socket of sockets) socket.send(bytes, { binary: false });
 });
 server.listen(0, '127.0.0.1', () => {
   const address = server.address();

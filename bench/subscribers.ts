@@ -1,64 +1,29 @@
-// A thousand subscribers of one workspace and a hundred events a second: what the server spends on each delivery, and when the last of them
-// has it, beside a bare broadcast of one text. Memory of ten thousand that wait, and how soon one alone hears of a commit.
+// Subscribers of one workspace: what a server spends on each delivery, when the last of a crowd has an event, what one costs that waits, and
+// how soon one alone hears of a commit. Beside a bare broadcast, the floor, and PostGraphile, what one would take instead.
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
-import { WebSocket } from 'ws';
-import { inTransaction, openDb } from '../src/db.ts';
-import { startBell } from '../src/events/listen.ts';
-import { globalId } from '../src/graphql/builder.ts';
-import { change, dataRunSubject } from '../src/lifecycle/transition.ts';
 import type { PostgresServer } from '../src/postgres/embedded.ts';
-import { freshDatabase, median, packhorse, type ServerProcess, seedRuns, serverProcess, token } from './support.ts';
+import { type Crowd, openCrowd } from './crowd.ts';
+import { openSample } from './subscriber-sample.ts';
+import { type Side, type Sides, subscriberSides } from './subscriber-sides.ts';
+import { clock, freshDatabase, median, refusedSockets, type ServerProcess } from './support.ts';
 
-const events = 500;
-const everyMs = 10;
-const query = `subscription ($w: ID!) { workspaceEvents(workspace: $w) { cursor sequence action from to at reason ... on DataRunEvent { dataset dataRun { id state } } } }`;
-
-interface Crowd {
-  /** Of each event by its number: when the last socket had it, and how many had it. */
-  readonly seen: Map<number, { last: number; count: number }>;
-  close(): void;
+interface Load {
+  readonly size: number;
+  readonly everyMs: number;
+  readonly events: number;
+  /** Of PostGraphile one where it cannot keep up: each of them takes as long as its queue. */
+  readonly rounds: { readonly all: number; readonly postgraphile: number };
 }
 
-/** Sockets that count what they are sent. The number of the event stands in it as "#n#". */
-async function crowd(url: string, size: number, greet: (socket: WebSocket) => Promise<void>, protocol: string[]): Promise<Crowd> {
-  const seen: Crowd['seen'] = new Map();
-  const sockets: WebSocket[] = [];
-  const number = /#(\d+)#/;
-  for (let at = 0; at < size; at += 100) {
-    await Promise.all(
-      Array.from({ length: Math.min(100, size - at) }, async () => {
-        const socket = new WebSocket(url.replace('http', 'ws'), protocol, { perMessageDeflate: false });
-        sockets.push(socket);
-        await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
-        await greet(socket);
-        socket.on('message', (data: Buffer) => {
-          const [, found] = number.exec(data.toString('latin1')) ?? [];
-          if (found === undefined) return;
-          const entry = seen.get(Number(found)) ?? { last: 0, count: 0 };
-          seen.set(Number(found), { last: performance.now(), count: entry.count + 1 });
-        });
-      }),
-    );
-  }
-  return {
-    seen,
-    close() {
-      for (const socket of sockets) socket.terminate();
-    },
-  };
-}
+const loads: readonly Load[] = [
+  { size: 1_000, everyMs: 100, events: 50, rounds: { all: 3, postgraphile: 3 } },
+  { size: 1_000, everyMs: 10, events: 500, rounds: { all: 3, postgraphile: 1 } },
+  { size: 10_000, everyMs: 1_000, events: 10, rounds: { all: 3, postgraphile: 3 } },
+  { size: 1, everyMs: 20, events: 200, rounds: { all: 3, postgraphile: 3 } },
+];
 
-const answered = (socket: WebSocket, type: string) =>
-  new Promise<void>((resolve) => {
-    const look = (data: Buffer) => {
-      if (!data.toString().includes(`"${type}"`)) return;
-      socket.off('message', look);
-      resolve();
-    };
-    socket.on('message', look);
-  });
+const sampled = 3;
 
 /** Processor time of a process in seconds, user and system. */
 function cpuOf(pid: number): number {
@@ -66,119 +31,173 @@ function cpuOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
+/** Of all processes together. */
+function cpuOfMachine(): number {
+  const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] = (readFileSync('/proc/stat', 'utf8').split('\n')[0] ?? '')
+    .split(/ +/)
+    .slice(1)
+    .map(Number);
+  return (user + nice + system + irq + softirq) / 100;
+}
+
+/** Its memory in kB. */
 const rssOf = (pid: number) => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);
 
 interface Measured {
-  readonly cpuPerDelivery: number;
+  /** Of the server, in µs; and of the crowd for each message it took. */
+  readonly perDelivery: number;
+  readonly perMessage: number;
+  /** Of a core, while it went on. */
+  readonly serverCores: number;
+  readonly crowdCores: number;
+  /** What all else on the machine took, Postgres among it: where that is much, times tell little. */
+  readonly otherCores: number;
+  /** From the commit's return to when the last of all has the event, in ms. */
   readonly p50: number;
   readonly p99: number;
+  /** Memory for each that came, in kB. */
+  readonly kilobytes: number;
 }
 
-async function measure(
-  server: ServerProcess,
-  size: number,
-  people: Crowd,
-  send: (n: number) => Promise<void>,
-  count = events,
-  pauseMs = everyMs,
-): Promise<Measured> {
-  await sleep(1_000);
-  const before = cpuOf(server.pid);
-  const sent: number[] = [];
-  const began = performance.now();
-  for (let n = 0; n < count; n++) {
-    await send(n);
-    sent.push(performance.now());
-    await sleep(Math.max(0, began + (n + 1) * pauseMs - performance.now()));
+/** Commits until an event has reached all: each of them is on the stream then. Returns the next event's number. */
+async function settle(side: Side, crowd: Crowd): Promise<number> {
+  for (let n = 0; ; n++) {
+    await side.commit(n);
+    const reached = await crowd.reached(n, 3_000).then(
+      () => true,
+      (error: unknown) => {
+        if (n === 40) throw error;
+        return false;
+      },
+    );
+    if (reached) return n + 1;
   }
-  for (const limit = performance.now() + 20_000; (people.seen.get(count - 1)?.count ?? 0) < size; ) {
-    if (performance.now() > limit) throw new Error(`the last event reached ${people.seen.get(count - 1)?.count ?? 0} of ${size}`);
-    await sleep(20);
+}
+
+async function measure(side: Side, server: ServerProcess, load: Load, sides: Sides): Promise<Measured> {
+  const { size, everyMs, events } = load;
+  const url = server.url + side.path;
+  const empty = rssOf(server.pid);
+  const crowd = await openCrowd(url, side.greeting, size);
+  const sample = openSample(url, side === sides.ours && size > 1 ? sampled : 0, sides);
+  const everybody = size + sample.size;
+  try {
+    let next = await settle(side, crowd);
+    await sleep(1_000);
+    const kilobytes = (rssOf(server.pid) - empty) / everybody;
+    const commit = async (count: number): Promise<number[]> => {
+      const committed: number[] = [];
+      const began = clock();
+      for (let n = 0; n < count; n++) {
+        await side.commit(next++);
+        committed.push(clock());
+        await sleep(Math.max(0, began + (n + 1) * everyMs - clock()));
+      }
+      await crowd.reached(next - 1, 120_000);
+      return committed;
+    };
+    await commit(Math.ceil(events / 5)); // warm
+    await sleep(500);
+    const from = next;
+    const before = {
+      clock: clock(),
+      crowd: await crowd.report(from, from),
+      server: cpuOf(server.pid),
+      own: cpuOf(process.pid),
+      machine: cpuOfMachine(),
+    };
+    const committed = await commit(events);
+    const seconds = (clock() - before.clock) / 1_000;
+    const spent = cpuOf(server.pid) - before.server;
+    const rest = cpuOfMachine() - before.machine - spent - (cpuOf(process.pid) - before.own);
+    const after = await crowd.report(from, next);
+    const short = after.events.filter(({ count }) => count !== size).length;
+    if (short + after.faults + after.closed > 0) {
+      throw new Error(`${side.name}: ${short} events did not reach all, ${after.faults} came out of order, ${after.closed} sockets closed`);
+    }
+    await sample.judge(from, next);
+    const late = committed.map((at, n) => (after.events[n]?.last ?? Number.NaN) - at).sort((a, b) => a - b);
+    const crowdSpent = after.cpuSeconds - before.crowd.cpuSeconds;
+    return {
+      perDelivery: (spent / events / everybody) * 1e6,
+      perMessage: (crowdSpent / (after.messages - before.crowd.messages)) * 1e6,
+      serverCores: spent / seconds,
+      crowdCores: crowdSpent / seconds,
+      otherCores: (rest - crowdSpent) / seconds,
+      p50: median(late),
+      p99: late[Math.floor(late.length * 0.99)] ?? Number.NaN,
+      kilobytes,
+    };
+  } finally {
+    await sample.close();
+    await crowd.close();
   }
-  const cpu = cpuOf(server.pid) - before;
-  const late = sent.map((at, n) => (people.seen.get(n)?.last ?? Number.POSITIVE_INFINITY) - at).sort((a, b) => a - b);
-  const short = [...people.seen.values()].filter((entry) => entry.count !== size).length;
-  if (short > 0) throw new Error(`${short} events did not reach everybody once`);
-  return { cpuPerDelivery: (cpu / count / size) * 1e6, p50: median(late), p99: late[Math.floor(late.length * 0.99)] ?? 0 };
+}
+
+/** Alternated rounds on servers that are new; medians, but the memory of the first round: a heap that has grown does not shrink at once. */
+async function measureLoad(load: Load, sides: Sides): Promise<Map<Side, Measured>> {
+  const { bare, postgraphile, ours } = sides;
+  const servers = new Map<Side, ServerProcess>();
+  const found = new Map<Side, Measured[]>();
+  try {
+    for (const side of [bare, ...(postgraphile === null ? [] : [postgraphile]), ours]) {
+      servers.set(side, await side.start({ sockets: load.size }));
+      found.set(side, []);
+    }
+    for (let round = 0; round < load.rounds.all; round++) {
+      for (const [side, server] of round % 2 === 0 ? servers : [...servers].reverse()) {
+        if (side === postgraphile && round >= load.rounds.postgraphile) continue;
+        found.get(side)?.push(await measure(side, server, load, sides));
+      }
+    }
+  } finally {
+    for (const server of servers.values()) await server.stop();
+  }
+  return new Map([...found].map(([side, rounds]) => [side, middleOf(rounds)]));
+}
+
+function middleOf(rounds: readonly Measured[]): Measured {
+  const middle = (key: keyof Measured) => median(rounds.map((round) => round[key]));
+  return {
+    perDelivery: middle('perDelivery'),
+    perMessage: middle('perMessage'),
+    serverCores: middle('serverCores'),
+    crowdCores: middle('crowdCores'),
+    otherCores: middle('otherCores'),
+    p50: middle('p50'),
+    p99: middle('p99'),
+    kilobytes: rounds[0]?.kilobytes ?? Number.NaN,
+  };
+}
+
+function show({ size, everyMs }: Load, found: Map<Side, Measured>, { ours, bare, postgraphile }: Sides): void {
+  console.log(`  ${size} subscriber${size === 1 ? '' : 's'}, ${1_000 / everyMs} events a second; from commit to the last one's receipt`);
+  const many = size > 1; // one alone says nothing of what each costs
+  for (const [side, m] of found) {
+    const costs = `; ${m.perDelivery.toFixed(1)} µs of processor a delivery; ${m.kilobytes.toFixed(1)} kB each`;
+    const cores = `cores: server ${m.serverCores.toFixed(2)}, crowd ${m.crowdCores.toFixed(2)} (${m.perMessage.toFixed(1)} µs a message), others ${m.otherCores.toFixed(2)}`;
+    console.log(`    ${side.name.padEnd(14)} p50 ${m.p50.toFixed(1)} ms, p99 ${m.p99.toFixed(1)} ms${many ? costs : ''}; ${cores}`);
+  }
+  const compare = (one: Side, other: Side | null) => {
+    const [a, b] = [found.get(one), other === null ? undefined : found.get(other)];
+    if (a === undefined || b === undefined) return;
+    const processor = many ? `processor ${(a.perDelivery / b.perDelivery).toFixed(2)}, ` : '';
+    console.log(`    ${one.name} / ${other?.name}: ${processor}p50 ${(a.p50 / b.p50).toFixed(2)}`);
+  };
+  compare(ours, bare);
+  if (postgraphile !== null) compare(postgraphile, ours);
 }
 
 export async function benchSubscribers(postgres: PostgresServer, home: string): Promise<void> {
   const url = await freshDatabase(postgres, 'bench_subscribers');
-  const [run = ''] = await seedRuns(url, 1, 1);
-  const bell = startBell(url, 1_000, () => {});
-  const quiet = openDb(url, { poolSize: 4, statementTimeoutMs: 10_000 });
-  const db = { ...quiet, announce: (topic: Parameters<typeof bell.ring>[0]) => bell.ring(topic) };
-  const workspace = await db.prisma.workspace.findUniqueOrThrow({ where: { slug: 'bench' } });
-  const authorization = `Bearer ${await token()}`;
-  const write = (n: number) =>
-    inTransaction(db, async (tx) => {
-      const row = await tx.sql.dataRun.findUniqueOrThrow({ where: { id: run } });
-      const event = { action: 'SUBMIT', from: 'PENDING', to: 'SUBMITTING', dataset: 'dataset-0' };
-      await change(tx, dataRunSubject, row, { to: row.state, events: [event] }, { actor: 'bench', reason: `#${n}#` });
-    });
-  const join = async (socket: WebSocket) => {
-    const acknowledged = answered(socket, 'connection_ack');
-    socket.send(JSON.stringify({ type: 'connection_init', payload: { authorization } }));
-    await acknowledged;
-    socket.send(JSON.stringify({ id: '1', type: 'subscribe', payload: { query, variables: { w: globalId('Workspace', workspace.id) } } }));
-  };
-  const sample = JSON.stringify({
-    id: '1',
-    type: 'next',
-    payload: {
-      data: {
-        workspaceEvents: {
-          cursor: 'x'.repeat(64),
-          sequence: 1,
-          action: 'SUBMIT',
-          from: 'PENDING',
-          to: 'SUBMITTING',
-          at: new Date(),
-          reason: '',
-          dataset: 'dataset-0',
-          dataRun: { id: run, state: 'RUNNING' },
-        },
-      },
-    },
-  });
-  const bareClient = new pg.Client({ connectionString: url });
-  await bareClient.connect();
-  const notify = async (n: number) =>
-    void (await bareClient.query('SELECT pg_notify($1, $2)', ['bare', sample.replace('"reason":""', `"reason":"#${n}#"`)]));
-
-  const bare = await serverProcess(['--import', 'tsx', 'bench/bare-broadcast.ts'], { DATABASE_URL: url });
-  const ours = await packhorse(url, home, { PACKHORSE_ROLE: 'api' });
+  const sides = await subscriberSides(url, home);
   try {
-    const path = `${ours.url}/graphql`;
-    for (const [size, count, pauseMs] of [[1_000, events, everyMs]] as const) {
-      const theirs = await crowd(bare.url, size, async () => {}, []);
-      const b = await measure(bare, size, theirs, notify, count, pauseMs);
-      theirs.close();
-      const people = await crowd(path, size, join, ['graphql-transport-ws']);
-      const a = await measure(ours, size, people, write, count, pauseMs);
-      people.close();
-      const show = ({ cpuPerDelivery, p50, p99 }: Measured) =>
-        `${cpuPerDelivery.toFixed(1)} µs a delivery, last of all p50 ${p50.toFixed(1)} p99 ${p99.toFixed(1)} ms`;
-      console.log(`  ${size} subscribers, ${1_000 / pauseMs} events a second: packhorse ${show(a)}`);
-      console.log(`    bare broadcast ${show(b)}: ratio of processor time ${(a.cpuPerDelivery / b.cpuPerDelivery).toFixed(2)}`);
+    for (const load of loads) {
+      const refused = refusedSockets(load.size);
+      if (refused === null) show(load, await measureLoad(load, sides), sides);
+      else console.log(`  ${load.size} subscribers are left out, as a process may not hold as many sockets: ${refused}`);
     }
-    await sleep(1_000);
-    const one = await crowd(path, 1, join, ['graphql-transport-ws']);
-    const alone = await measure(ours, 1, one, write, 200, 20);
-    one.close();
-    console.log(`  commit to a single client: p50 ${alone.p50.toFixed(1)} ms, p99 ${alone.p99.toFixed(1)} ms`);
-    await sleep(1_000);
-    const idle = 4_000;
-    const before = rssOf(ours.pid);
-    const waiting = await crowd(path, idle, join, ['graphql-transport-ws']);
-    await sleep(2_000);
-    console.log(`  ${idle} subscribers that wait: ${((rssOf(ours.pid) - before) / idle).toFixed(1)} kB each`);
-    waiting.close();
   } finally {
-    await ours.stop();
-    await bare.stop();
-    await bareClient.end();
-    await bell.close();
-    await quiet.close();
+    await sides.close();
   }
 }

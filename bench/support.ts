@@ -1,5 +1,5 @@
 // What the benchmarks share: a database with runs in it, servers as processes of their own, and a load of requests.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import pg from 'pg';
@@ -50,11 +50,43 @@ export interface ServerProcess {
   stop(): Promise<void>;
 }
 
+/** Milliseconds by the machine's monotonic clock, which all its processes read alike. */
+export const clock = (): number => clockBegan + performance.now();
+const clockBegan = Number(process.hrtime.bigint()) / 1e6 - performance.now();
+
+const ownFiles = 500; // of a process, besides its sockets
+
+/** The command, allowed to hold so many sockets. Only root may go over the hard limit. */
+export function withSockets(sockets: number, command: readonly string[]): [string, ...string[]] {
+  return ['sh', '-c', `ulimit -n ${sockets + ownFiles} && exec "$@"`, 'sh', ...command];
+}
+
+/** What the system says against a process that holds so many sockets; null: nothing. */
+export function refusedSockets(sockets: number): string | null {
+  const [command, ...args] = withSockets(sockets, ['true']);
+  const { status, stderr } = spawnSync(command, args, { encoding: 'utf8' });
+  return status === 0 ? null : stderr.trim();
+}
+
+export interface ProcessOptions {
+  /** Another Node than this one. */
+  readonly node?: string;
+  /** That it will hold, where they are many. */
+  readonly sockets?: number;
+  /** Its complaints are not shown. */
+  readonly mute?: boolean;
+}
+
 /** Starts a server that prints its URL as the first http:// on stdout. */
-export async function serverProcess(args: readonly string[], env: Record<string, string>): Promise<ServerProcess> {
-  const child = spawn(process.execPath, args, {
+export async function serverProcess(
+  args: readonly string[],
+  env: Record<string, string>,
+  { node = process.execPath, sockets, mute = false }: ProcessOptions = {},
+): Promise<ServerProcess> {
+  const [command, ...rest] = sockets === undefined ? [node, ...args] : withSockets(sockets, [node, ...args]);
+  const child = spawn(command, rest, {
     env: { ...process.env, NODE_ENV: 'production', ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', mute ? 'ignore' : 'inherit'],
   });
   let text = '';
   for await (const chunk of child.stdout) {
@@ -75,8 +107,13 @@ export async function serverProcess(args: readonly string[], env: Record<string,
   throw new Error(`the server ended before it listened: ${text}`);
 }
 
-export function packhorse(databaseUrl: string, home: string, env: Record<string, string> = {}): Promise<ServerProcess> {
-  return serverProcess(['bin/packhorse.mjs', 'serve'], {
+export function packhorse(
+  databaseUrl: string,
+  home: string,
+  env: Record<string, string> = {},
+  options: ProcessOptions = {},
+): Promise<ServerProcess> {
+  const settings = {
     DATABASE_URL: databaseUrl,
     PACKHORSE_HOME: home,
     PORT: '0',
@@ -84,8 +121,8 @@ export function packhorse(databaseUrl: string, home: string, env: Record<string,
     PACKHORSE_ROLE: 'all',
     PACKHORSE_LOG_LEVEL: 'error',
     PACKHORSE_POOL_SIZE: '10',
-    ...env,
-  });
+  };
+  return serverProcess(['bin/packhorse.mjs', 'serve'], { ...settings, ...env }, options);
 }
 
 export function token(): Promise<string> {

@@ -1,0 +1,112 @@
+// Who is measured: each side starts its server, says how one subscribes to it, and commits an event that its subscribers are to get.
+import pg from 'pg';
+import { inTransaction, openDb } from '../src/db.ts';
+import { startBell } from '../src/events/listen.ts';
+import { globalId } from '../src/graphql/builder.ts';
+import { change, dataRunSubject } from '../src/lifecycle/transition.ts';
+import type { Greeting } from './crowd-process.ts';
+import { preparePostgraphile, startPostgraphile } from './postgraphile.ts';
+import { type ProcessOptions, packhorse, type ServerProcess, seedRuns, serverProcess, token } from './support.ts';
+
+export interface Side {
+  readonly name: string;
+  readonly path: string;
+  readonly greeting: Greeting;
+  start(options: ProcessOptions): Promise<ServerProcess>;
+  /** Resolves when event `n` is committed. Its reason is `#n#`. */
+  commit(n: number): Promise<void>;
+}
+
+export interface Sides {
+  readonly ours: Side;
+  readonly bare: Side;
+  /** null: it cannot be measured here, and the output has said why. */
+  readonly postgraphile: Side | null;
+  /** What every event holds, but for `reason` and what numbers it. */
+  readonly content: Readonly<Record<string, unknown>>;
+  readonly operation: { readonly query: string; readonly variables: { readonly w: string } };
+  readonly authorization: string;
+  close(): Promise<void>;
+}
+
+const fields = 'cursor sequence action from to at reason';
+
+export async function subscriberSides(url: string, home: string): Promise<Sides> {
+  const [run = ''] = await seedRuns(url, 1, 1);
+  const bell = startBell(url, 1_000, () => {});
+  const quiet = openDb(url, { poolSize: 4, statementTimeoutMs: 10_000 });
+  const db = { ...quiet, announce: (topic: Parameters<typeof bell.ring>[0]) => bell.ring(topic) };
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const workspace = await db.prisma.workspace.findUniqueOrThrow({ where: { slug: 'bench' } });
+  const authorization = `Bearer ${await token()}`;
+  const variables = { w: globalId('Workspace', workspace.id) };
+  const query = `subscription ($w: ID!) { workspaceEvents(workspace: $w) { ${fields} ... on DataRunEvent { dataset dataRun { id state } } } }`;
+  const content = {
+    action: 'SUBMIT',
+    from: 'PENDING',
+    to: 'SUBMITTING',
+    dataset: 'dataset-0',
+    dataRun: { id: globalId('DataRun', run), state: 'RUNNING' },
+  };
+  const greeting = (asked: string): Greeting => ({
+    protocol: 'graphql-transport-ws',
+    init: JSON.stringify({ type: 'connection_init', payload: { authorization } }),
+    subscribe: JSON.stringify({ id: '%ID%', type: 'subscribe', payload: { query: asked, variables } }),
+  });
+  const eventText = (n: number) =>
+    JSON.stringify({ cursor: `${n}`.padStart(64, 'x'), sequence: n + 1, at: new Date(), reason: `#${n}#`, ...content });
+  const notify = async (channel: string, text: string) => void (await client.query('SELECT pg_notify($1, $2)', [channel, text]));
+
+  const ours: Side = {
+    name: 'packhorse',
+    path: '/graphql',
+    greeting: greeting(query),
+    start: (options) => packhorse(url, home, { PACKHORSE_ROLE: 'api' }, options),
+    commit: (n) =>
+      inTransaction(db, async (tx) => {
+        const row = await tx.sql.dataRun.findUniqueOrThrow({ where: { id: run } });
+        const { action, from, to, dataset } = content;
+        await change(
+          tx,
+          dataRunSubject,
+          row,
+          { to: row.state, events: [{ action, from, to, dataset }] },
+          { actor: 'bench', reason: `#${n}#` },
+        );
+      }),
+  };
+  const head = '{"id":"00000000-1111-4222-8333-444444444444","type":"next","payload":{"data":{"workspaceEvents":';
+  const bare: Side = {
+    name: 'bare broadcast',
+    path: '/',
+    greeting: { protocol: null, init: null, subscribe: null },
+    start: (options) => serverProcess(['--import', 'tsx', 'bench/bare-broadcast.ts'], { DATABASE_URL: url }, options),
+    commit: (n) => notify('bare', `${head}${eventText(n)}}}}`),
+  };
+  const prepared = preparePostgraphile();
+  if ('missing' in prepared) console.log(`  PostGraphile is left out: ${prepared.missing}`);
+  const postgraphile: Side | null =
+    'missing' in prepared
+      ? null
+      : {
+          name: 'postgraphile',
+          path: '/graphql',
+          greeting: greeting(`subscription ($w: ID!) { workspaceEvents(workspace: $w) { ${fields} dataset dataRun { id state } } }`),
+          start: (options) => startPostgraphile(url, prepared.node, options),
+          commit: (n) => notify('postgraphile', eventText(n)),
+        };
+  return {
+    ours,
+    bare,
+    postgraphile,
+    content,
+    operation: { query, variables },
+    authorization,
+    async close() {
+      await client.end();
+      await bell.close();
+      await quiet.close();
+    },
+  };
+}
