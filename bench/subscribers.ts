@@ -172,17 +172,19 @@ function middleOf(rounds: readonly Measured[]): Measured {
 
 function show({ size, everyMs }: Load, found: Map<Side, Measured>, { ours, bare, postgraphile }: Sides): void {
   console.log(`  ${size} subscriber${size === 1 ? '' : 's'}, ${1_000 / everyMs} events a second; from commit to the last one's receipt`);
-  const many = size > 1; // one alone says nothing of what each costs
+  const many = size > 1; // one alone says nothing of what each costs, and hears of it before the writer does
+  const most = size >= 10_000; // of fewer, the heap's own growth hides what each takes
   for (const [side, m] of found) {
-    const costs = `; ${m.perDelivery.toFixed(1)} µs of processor a delivery; ${m.kilobytes.toFixed(1)} kB each`;
+    const costs = `; ${m.perDelivery.toFixed(1)} µs of processor a delivery${most ? `; ${m.kilobytes.toFixed(1)} kB each` : ''}`;
     const cores = `cores: server ${m.serverCores.toFixed(2)}, crowd ${m.crowdCores.toFixed(2)} (${m.perMessage.toFixed(1)} µs a message), others ${m.otherCores.toFixed(2)}`;
     console.log(`    ${side.name.padEnd(14)} p50 ${m.p50.toFixed(1)} ms, p99 ${m.p99.toFixed(1)} ms${many ? costs : ''}; ${cores}`);
   }
+  if (!many) return;
   const compare = (one: Side, other: Side | null) => {
     const [a, b] = [found.get(one), other === null ? undefined : found.get(other)];
     if (a === undefined || b === undefined) return;
-    const processor = many ? `processor ${(a.perDelivery / b.perDelivery).toFixed(2)}, ` : '';
-    console.log(`    ${one.name} / ${other?.name}: ${processor}p50 ${(a.p50 / b.p50).toFixed(2)}`);
+    const processor = (a.perDelivery / b.perDelivery).toFixed(2);
+    console.log(`    ${one.name} / ${other?.name}: processor ${processor}, p50 ${(a.p50 / b.p50).toFixed(2)}`);
   };
   compare(ours, bare);
   if (postgraphile !== null) compare(postgraphile, ours);
