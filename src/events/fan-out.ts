@@ -7,8 +7,8 @@ export type Result = object;
 
 /** Where payloads go: one operation on one socket. */
 export interface Outlet {
-  /** Sends a serialised result. False: it does not take more for now, and has not taken this one. */
-  readonly send: (json: string) => boolean;
+  /** Sends a result, serialised once for all. False: it does not take more for now, and has not taken this one. */
+  readonly send: (json: Buffer) => boolean;
   /** It cannot keep up: closed, so that its client comes again with its cursor. */
   readonly giveUp: () => void;
 }
@@ -80,7 +80,7 @@ export function fanOut({ backlog, onDelivered }: FanOutOptions): FanOut {
     const stream = await open(place, group.stop.signal);
     if (!(Symbol.asyncIterator in stream)) throw new Refused(stream);
     for await (const result of stream) {
-      const json = JSON.stringify(result);
+      const json = Buffer.from(JSON.stringify(result));
       group.position = position;
       let taken = 0;
       for (const member of group.members) {

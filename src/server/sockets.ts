@@ -145,7 +145,7 @@ export function attachSockets(server: Server, options: SocketOptions): { dispose
         };
         const shared = () => {
           const key = sharingKey(document, params, viewerOf(contextValue));
-          const outlet = outletOf(extra.socket, id);
+          const outlet = outletOf(extra.socket, extra.request.socket, id);
           const ends: StreamEnds = { signals: [session.gone.signal], expiresAt: null, watch: watch.begin };
           return cancellable(ends, (ended) => fan.subscribe(key, open, outlet, ended));
         };

@@ -56,8 +56,8 @@ function subscriber(fan: ReturnType<typeof fanOut>, open: OpenStream) {
   const got: number[] = [];
   const leaving = new AbortController();
   const outlet = {
-    send: (json: string) => {
-      got.push(JSON.parse(json).data.n);
+    send: (json: Buffer) => {
+      got.push(JSON.parse(json.toString()).data.n);
       return true;
     },
     giveUp: () => {},
