@@ -44,10 +44,15 @@ interface Session {
   readonly holder: TokenHolder;
   readonly gone: AbortController;
   readonly expiry: NodeJS.Timeout;
+  /** How many operations were refused because too many run. */
+  refused: number;
 }
 
 const pingEveryMs = 12_000;
 const closeLimitMs = 1_000;
+// An honest client that is told so opens another connection. Whoever goes on has answers made that nobody reads.
+const mostRefusals = 100;
+const tooMany = CloseCode.TooManyInitialisationRequests; // 4429: clients do not try again after it
 const longestBacklogBytes = 16 * 1024 * 1024;
 const longestTimer = 2 ** 31 - 1; // a longer one fires at once
 
@@ -98,7 +103,7 @@ export function attachSockets(server: Server, options: SocketOptions): { dispose
           }, remaining);
           const gone = new AbortController();
           setMaxListeners(0, gone.signal); // each operation has some
-          sessions.set(extra.socket, { holder, gone, expiry });
+          sessions.set(extra.socket, { holder, gone, expiry, refused: 0 });
           return true;
         } catch (error) {
           if (error instanceof KeysUnavailableError) extra.socket.close(tryAgainLater, 'Tokens cannot be checked now');
@@ -110,6 +115,11 @@ export function attachSockets(server: Server, options: SocketOptions): { dispose
         // Its token has expired: until the client answers the closing frame its operations still arrive.
         if (session === undefined) return [unauthenticated()];
         if (Object.keys(subscriptions).length > limits.socketOperations) {
+          session.refused++;
+          if (session.refused === mostRefusals) {
+            extra.socket.close(tooMany, 'Too many operations');
+            end(extra.socket);
+          }
           return [
             new GraphQLError(`At most ${limits.socketOperations} operations run on a connection at once.`, {
               extensions: { code: 'TOO_MANY_OPERATIONS' },
