@@ -28,6 +28,8 @@ export interface DbOptions {
   readonly statementTimeoutMs: number;
   /** Ends a transaction whose process says nothing for so long, in ms: stopped, it would hold its locks for ever. */
   readonly idleTimeoutMs?: number;
+  /** Rolls back a transaction of Prisma's that lasts longer, in ms; 15 s if not given. */
+  readonly transactionTimeoutMs?: number;
 }
 
 // Prisma re-plans and re-parses unnamed statements each time. Bounded, because IN lists of every length make ever new ones.
@@ -63,7 +65,7 @@ export function openDb(url: string, options: DbOptions): Db {
   const prisma = new PrismaClient({
     adapter,
     errorFormat: 'minimal',
-    transactionOptions: { maxWait: 5_000, timeout: 15_000 },
+    transactionOptions: { maxWait: 5_000, timeout: options.transactionTimeoutMs ?? 15_000 },
   });
   return {
     prisma,

@@ -90,6 +90,7 @@ export interface PartOptions {
 }
 
 const statementTimeoutMs = 15_000;
+const resetTimeoutMs = 3_600_000;
 
 export function assemble({ databaseUrl, config, secret, publicUrl, log, targets, stop }: PartOptions): Parts {
   const bell = startBell(databaseUrl, config.pollMs, (error) =>
@@ -101,6 +102,8 @@ export function assemble({ databaseUrl, config, secret, publicUrl, log, targets,
   const idleTimeoutMs = Math.max(config.leaseMs, 5_000);
   // Loads run statements that last; they must not take the connections that answers need.
   const bulk = announcing(openDb(databaseUrl, { poolSize: config.storeConcurrency * 2 + 2, statementTimeoutMs: 0, idleTimeoutMs }));
+  // So few that resets at once wait for each other, or are told that the database is busy; none takes a loader's connection.
+  const resets = announcing(openDb(databaseUrl, { poolSize: 2, statementTimeoutMs: 0, transactionTimeoutMs: resetTimeoutMs }));
   const tokens = callTokens(secret, config.jwt.issuer);
   const remote = config.targets.map((target) => httpTarget(target, { tokens, links: { secret, publicUrl } }));
   const list = [...(targets?.(db) ?? [storeTarget(db)]), ...remote];
@@ -131,7 +134,7 @@ export function assemble({ databaseUrl, config, secret, publicUrl, log, targets,
     }),
     delivered: () => delivered,
     access: accessWatch(db),
-    runs: { db, driver, settings: { grantHours: config.grantHours, deadlineMs: config.deadlineMs } },
+    runs: { db, bulk: resets, driver, settings: { grantHours: config.grantHours, deadlineMs: config.deadlineMs } },
     packages: { db, storage, limits, secret, publicUrl, stagedHours: config.stagedHours },
     exports: outgoing.exports,
     callKeys: tokens.publicKeys,
@@ -147,6 +150,7 @@ export function assemble({ databaseUrl, config, secret, publicUrl, log, targets,
       for (const target of remote) await target.close();
       await bell.close();
       await outgoing.close();
+      await resets.close();
       await bulk.close();
       await db.close();
     },

@@ -1,6 +1,6 @@
-// `packhorse pause|resume|cancel ID`, of a run; `cancel ID` of an export too.
+// `packhorse pause|resume|cancel|reset ID`, of a run; `cancel ID` of an export too.
 import type { Command } from '@commander-js/extra-typings';
-import { cancelDataRunDocument, pauseDataRunDocument, resumeDataRunDocument } from '../client/documents.ts';
+import { cancelDataRunDocument, pauseDataRunDocument, resetDataRunDocument, resumeDataRunDocument } from '../client/documents.ts';
 import { cancelExportExecutionDocument } from '../client/export-documents.ts';
 import { type Connection, execute } from '../client/request.ts';
 import { clientCommand, connect } from './connection.ts';
@@ -13,12 +13,17 @@ interface Asked {
   readonly idempotencyKey: string | null;
 }
 
-type Ask = (connection: Connection, input: Asked) => Promise<{ readonly id: string; readonly state: string }>;
+type Ask = (
+  connection: Connection,
+  input: Asked,
+) => Promise<{ readonly id: string; readonly state: string; readonly resetAt?: string | null }>;
 
 const pause: Ask = async (connection, input) =>
   granted((await execute(connection, pauseDataRunDocument, { input })).pauseDataRun, 'DataRun');
 const resume: Ask = async (connection, input) =>
   granted((await execute(connection, resumeDataRunDocument, { input })).resumeDataRun, 'DataRun');
+const reset: Ask = async (connection, input) =>
+  granted((await execute(connection, resetDataRunDocument, { input })).resetDataRun, 'DataRun');
 const cancel =
   (force: boolean): Ask =>
   async (connection, input) => {
@@ -36,6 +41,9 @@ export function addControls(program: Command, surroundings: Surroundings): void 
   controlCommand(program, 'cancel', 'end a run, after asking its active children to stop, or an export')
     .option('--force', 'although a child refuses')
     .action((id, options) => carryOut(cancel(options.force === true), id, options));
+  controlCommand(program, 'reset', 'take back what a run that has ended wrote, and put back what it replaced').action((id, options) =>
+    carryOut(reset, id, options),
+  );
 
   async function carryOut(ask: Ask, dataRunId: string, options: ControlOptions): Promise<void> {
     const run = await ask(connect(options, surroundings), {
@@ -43,7 +51,8 @@ export function addControls(program: Command, surroundings: Surroundings): void 
       reason: options.reason ?? null,
       idempotencyKey: options.idempotencyKey ?? null,
     });
-    surroundings.out(options.json ? JSON.stringify(run) : `${run.id} is ${run.state}`);
+    const taken = typeof run.resetAt === 'string' ? ', and what it wrote was taken back' : '';
+    surroundings.out(options.json ? JSON.stringify(run) : `${run.id} is ${run.state}${taken}`);
     surroundings.finish(exitCode.succeeded);
   }
 }

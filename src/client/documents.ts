@@ -12,6 +12,7 @@ graphql(`
     registeredBy
     startedAt
     settledAt
+    resetAt
     cancelRequestedAt
     lastEventCursor
     notes
@@ -163,6 +164,20 @@ export const resumeDataRunDocument = graphql(`
 export const cancelDataRunDocument = graphql(`
   mutation CancelDataRun($input: CancelDataRunInput!) {
     cancelDataRun(input: $input) {
+      __typename
+      ... on DataRun { ...RunFields }
+      ... on NotFoundError { code message }
+      ... on ForbiddenError { code message permission dataset }
+      ... on ConflictError { code message conflictingId }
+      ... on InvalidInputError { code message field }
+      ... on InvalidTransitionError { code message from action allowed }
+    }
+  }
+`);
+
+export const resetDataRunDocument = graphql(`
+  mutation ResetDataRun($input: ResetDataRunInput!) {
+    resetDataRun(input: $input) {
       __typename
       ... on DataRun { ...RunFields }
       ... on NotFoundError { code message }

@@ -92,7 +92,7 @@ async function admit(tx: Tx, caller: Caller, workspaceId: string): Promise<strin
         SELECT jsonb_agg(jsonb_build_object('name', d.name, 'table', d.table_name, 'schema', d.schema, 'rows', d.row_count::text, 'columns', (
             SELECT jsonb_agg(c ORDER BY n) FROM jsonb_array_elements(d.columns) WITH ORDINALITY AS own(c, n) WHERE NOT c ? 'until'
           )) ORDER BY d.name COLLATE "C")
-        FROM dataset d WHERE d.workspace_id = s.workspace_id AND (coalesce(jsonb_typeof(s.datasets), 'null') = 'null' OR s.datasets ? d.name)
+        FROM dataset d WHERE d.workspace_id = s.workspace_id AND d.removed_at IS NULL AND (coalesce(jsonb_typeof(s.datasets), 'null') = 'null' OR s.datasets ? d.name)
       ), '[]'),
       to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), pg_current_snapshot()::text
     FROM export_settings s WHERE s.workspace_id = ${workspaceId}::uuid

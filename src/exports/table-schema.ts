@@ -1,10 +1,9 @@
 // The Table Schema that an export states: what the data were loaded under, for files that we write. The same data give the same schema,
 // and a schema that was exported, loaded and exported again is what it was.
-import { defaultPackageLimits } from '../packages/limits.ts';
 import type { Field, FieldConstraints } from '../packages/plan.ts';
-import { type Findings, quote, reportInto } from '../packages/problems.ts';
+import { quote } from '../packages/problems.ts';
 import { isRecord } from '../packages/shape.ts';
-import { type ReadSchema, readTableSchema } from '../packages/table-schema.ts';
+import { type ReadSchema, readKeptSchema } from '../packages/table-schema.ts';
 import type { PlannedDataset } from './plan.ts';
 
 export interface ExportedSchema {
@@ -36,7 +35,7 @@ export function exportedSchema(
   missingValues: readonly string[],
   selected: ReadonlyMap<string, ReadonlySet<string>>,
 ): ExportedSchema {
-  const read = readAgain(dataset);
+  const read = readKeptSchema(dataset.schema, dataset.name);
   const stated =
     isRecord(dataset.schema) && Array.isArray(dataset.schema['fields']) ? (dataset.schema['fields'] as readonly unknown[]) : [];
   const fields = dataset.columns.map(({ name, type }) => {
@@ -65,18 +64,10 @@ export function exportedSchema(
 /** Fields that may not be empty. Rows that are older than the schema may still be. */
 export function requiredFields(dataset: PlannedDataset): ReadonlySet<string> {
   return new Set(
-    readAgain(dataset)
+    readKeptSchema(dataset.schema, dataset.name)
       .schema.fields.filter(({ constraints }) => constraints.required === true)
       .map(({ name }) => name),
   );
-}
-
-/** It was judged when it was registered, so nothing is found now. */
-function readAgain(dataset: PlannedDataset): ReadSchema {
-  const findings: Findings = { problems: [], notes: [] };
-  const read = readTableSchema(dataset.schema, defaultPackageLimits, reportInto(findings, dataset.name));
-  if (read === null) throw new Error(`the schema of ${dataset.name} cannot be read: ${findings.problems[0]?.message ?? ''}`);
-  return read;
 }
 
 function exportedKeys(own: string, read: ReadSchema, names: ReadonlySet<string>, selected: ReadonlyMap<string, ReadonlySet<string>>) {

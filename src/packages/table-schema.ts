@@ -1,10 +1,10 @@
 // A Table Schema, version 1 or 2, with everything the standard leaves out filled in.
 import { readFields } from './fields.ts';
 import { readFieldList, readForeignKeys, readUniqueKeys, type StatedForeignKey } from './keys.ts';
-import type { PackageLimits } from './limits.ts';
+import { defaultPackageLimits, type PackageLimits } from './limits.ts';
 import { readMissingValues } from './missing-values.ts';
 import type { TableSchema } from './plan.ts';
-import { isStorableText, quote, type Report } from './problems.ts';
+import { type Findings, isStorableText, quote, type Report, reportInto } from './problems.ts';
 import { isRecord } from './shape.ts';
 
 export interface ReadSchema {
@@ -47,6 +47,14 @@ export function readTableSchema(stated: unknown, limits: PackageLimits, report: 
     fieldNames: names,
     foreignKeys: readForeignKeys(stated.foreignKeys, names, report.at('foreignKeys')),
   };
+}
+
+/** The schema that a dataset was loaded with. It was judged when it was registered, so nothing is found now. */
+export function readKeptSchema(kept: unknown, dataset: string): ReadSchema {
+  const findings: Findings = { problems: [], notes: [] };
+  const read = readTableSchema(kept, defaultPackageLimits, reportInto(findings, dataset));
+  if (read === null) throw new Error(`the schema of ${dataset} cannot be read: ${findings.problems[0]?.message ?? ''}`);
+  return read;
 }
 
 function readPrimaryKey(stated: unknown, names: ReadonlySet<string>, report: Report): readonly string[] {

@@ -1,6 +1,6 @@
 // Every check of a row by itself, and of keys within the file, as SQL over the stage: one scan when all is well.
 import type pg from 'pg';
-import type { Field } from '../packages/plan.ts';
+import type { Field, TableSchema } from '../packages/plan.ts';
 import { lexical, ordered, safelyTyped } from './lexical.ts';
 import type { RowError } from './outcome.ts';
 import { postgresPattern } from './pattern.ts';
@@ -203,7 +203,7 @@ async function duplicateFaults(
 }
 
 /** What must be unique besides the primary key. */
-export function uniqueFieldSets({ schema }: Staged): (readonly string[])[] {
+export function uniqueFieldSets(schema: Pick<TableSchema, 'fields' | 'primaryKey' | 'uniqueKeys'>): (readonly string[])[] {
   const stated = [
     ...schema.uniqueKeys,
     ...schema.fields.filter(({ constraints }) => constraints.unique === true).map(({ name }) => [name]),
@@ -258,7 +258,7 @@ async function listFaults(client: pg.ClientBase, rules: readonly Rule[], suspect
 
 async function findDuplicates(client: pg.ClientBase, staged: Staged, rules: Rule[], unsound: boolean): Promise<void> {
   if (staged.schema.primaryKey.length > 0) await duplicateFaults(client, staged, rules, staged.schema.primaryKey, true, unsound);
-  for (const fields of uniqueFieldSets(staged)) await duplicateFaults(client, staged, rules, fields, false, unsound);
+  for (const fields of uniqueFieldSets(staged.schema)) await duplicateFaults(client, staged, rules, fields, false, unsound);
 }
 
 /** Keys that the file has twice, in a file whose rows are sound. */

@@ -10,6 +10,7 @@ import {
   createTable,
   currentColumns,
   type DatasetColumn,
+  isFree,
   live,
   primaryKeyOf,
   qualified,
@@ -29,13 +30,21 @@ export async function findDataset(
   client: pg.ClientBase,
   workspaceId: string,
   name: string,
-  lock: '' | 'FOR UPDATE',
+  lock: '' | 'FOR NO KEY UPDATE',
 ): Promise<DatasetRow | undefined> {
   const { rows } = await client.query<DatasetRow>(
     `SELECT id, table_name AS table, schema, columns, row_count AS "rowCount" FROM dataset WHERE workspace_id = $1 AND name = $2 ${lock}`,
     [workspaceId, name],
   );
   return rows[0];
+}
+
+/**
+ * Until the transaction ends no reset takes rows away that a reference to one of these datasets was found in; loads of them go on.
+ * Before the load's own dataset is locked: a reset locks those of a run in the order they came to be.
+ */
+export async function keepFromResets(client: pg.ClientBase, workspaceId: string, names: readonly string[]): Promise<void> {
+  await client.query('SELECT FROM dataset WHERE workspace_id = $1 AND name = ANY($2) ORDER BY id FOR KEY SHARE', [workspaceId, names]);
 }
 
 export interface Prepared {
@@ -82,9 +91,10 @@ function refuseConflict(dataset: string, before: DatasetRow, schema: TableSchema
 
 const columnNumber = ({ column }: DatasetColumn) => Number(column.slice(1));
 
-/** Fields keep their column while they stay in the schema with their type; any other gets a new one. */
+/** Fields keep their column while they stay in the schema with their type; any other gets a free one, or a new one. */
 function planColumns(schema: TableSchema, before: readonly DatasetColumn[], loadId: string) {
   const kept = new Map(currentColumns(before).map((column) => [column.name, column]));
+  const free = new Map(before.filter(isFree).map((column) => [`${column.type} ${column.name}`, column]));
   let last = Math.max(0, ...before.map(columnNumber));
   const added: DatasetColumn[] = [];
   const columns = schema.fields.map(({ name, type }): DatasetColumn => {
@@ -93,6 +103,8 @@ function planColumns(schema: TableSchema, before: readonly DatasetColumn[], load
       kept.delete(name);
       return column;
     }
+    const again = free.get(`${type} ${name}`);
+    if (again !== undefined) return { name, type, column: again.column, since: loadId };
     last += 1;
     const fresh = { name, column: `c${last}`, type, since: loadId };
     added.push(fresh);
@@ -101,11 +113,11 @@ function planColumns(schema: TableSchema, before: readonly DatasetColumn[], load
   if (last > columnLimit)
     throw new LoadFailure('TOO_MANY_COLUMNS', 'writing', `The dataset has had ${last} columns; at most ${columnLimit} can be kept.`);
   const leaving = [...kept.values()].map((column) => ({ ...column, until: loadId }));
-  const gone = before.filter((column) => column.until !== undefined);
+  const gone = before.filter(({ until, column }) => until !== undefined && !columns.some((used) => used.column === column));
   return { columns, added, retired: [...leaving, ...gone] };
 }
 
-function uniqueKeysOf(
+export function uniqueKeysOf(
   columns: readonly DatasetColumn[],
   primaryKey: readonly string[],
   others: readonly (readonly string[])[],
@@ -130,7 +142,7 @@ export async function prepareDataset(
     `INSERT INTO dataset (id, workspace_id, name, schema, table_name, columns) VALUES ($1, $2, $3, '{}', $4, '[]') ON CONFLICT (workspace_id, name) DO NOTHING`,
     [id, identity.workspaceId, plan.name, tableName(id)],
   );
-  const row = await findDataset(client, identity.workspaceId, plan.name, 'FOR UPDATE');
+  const row = await findDataset(client, identity.workspaceId, plan.name, 'FOR NO KEY UPDATE');
   if (row === undefined) throw new Error('the dataset row vanished while it was being locked');
   const isNew = row.id === id;
   let occupied = false;
@@ -182,7 +194,7 @@ export async function prepareDataset(
 }
 
 export async function recordLoad(client: pg.ClientBase, prepared: Prepared, rowCount: number): Promise<void> {
-  await client.query('UPDATE dataset SET schema = $2, columns = $3, row_count = $4, updated_at = now() WHERE id = $1', [
+  await client.query('UPDATE dataset SET schema = $2, columns = $3, row_count = $4, updated_at = now(), removed_at = NULL WHERE id = $1', [
     prepared.id,
     JSON.stringify(prepared.schema),
     JSON.stringify([...prepared.columns, ...prepared.retired]),

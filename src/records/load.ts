@@ -5,7 +5,7 @@ import type { DatasetPlan } from '../packages/plan.ts';
 import type { FileSource } from './bytes.ts';
 import { checkKeys, checkRows, type Faults, uniqueFieldSets } from './checks.ts';
 import { stageCsv } from './csv-stage.ts';
-import { prepareDataset, recordLoad } from './dataset-row.ts';
+import { keepFromResets, prepareDataset, recordLoad } from './dataset-row.ts';
 import { stageJson } from './json-stage.ts';
 import { type LoadOutcome, noRows, type RowError } from './outcome.ts';
 import { firstErrorsLimit, LoadFailure, rowLimit, sqlState } from './reading.ts';
@@ -122,7 +122,9 @@ async function transact({ client, hooks, committing }: Session, work: () => Prom
 
 async function write(client: pg.PoolClient, request: LoadRequest, staged: Staged): Promise<LoadOutcome> {
   const { dataset, workspaceId } = request;
-  const uniques = uniqueFieldSets(staged);
+  const uniques = uniqueFieldSets(staged.schema);
+  const referred = staged.schema.foreignKeys.map(({ reference }) => reference.resource).filter((name) => name !== dataset.name);
+  if (referred.length > 0) await keepFromResets(client, workspaceId, referred);
   const prepared = await prepareDataset(client, request, dataset, staged.schema, uniques);
   let blockers: Awaited<ReturnType<typeof holdBack>> = [];
   if (staged.schema.foreignKeys.length > 0) {

@@ -14,7 +14,7 @@ const canonical = (type: FieldType, value: string) =>
   family(type) === 'numeric' ? `trim_scale((${value})::numeric)::text` : family(type) === 'text' ? value : `(${value})::text`;
 
 /** Values of different kinds are compared by what they look like: 5 and "5" are the same key. */
-function equal(left: { type: FieldType; value: string }, right: { type: FieldType; value: string }): string {
+export function equal(left: { type: FieldType; value: string }, right: { type: FieldType; value: string }): string {
   return family(left.type) === family(right.type)
     ? `${left.value} = ${right.value}`
     : `${canonical(left.type, left.value)} = ${canonical(right.type, right.value)}`;

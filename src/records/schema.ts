@@ -28,13 +28,16 @@ function boundedPage(page: PageRequest): PageRequest {
 const datasetType = builder.prismaNode('Dataset', {
   id: { field: 'id', description: 'The global id.' },
   nullable: true, // or an id that is not found is an error
-  findUnique: (id, context) => ({ id, workspace: visibleWorkspaces(viewerOf(context)) }),
+  findUnique: (id, context) => ({ id, removedAt: null, workspace: visibleWorkspaces(viewerOf(context)) }),
   description: 'A dataset in a workspace.',
   fields: (t) => ({
     name: t.exposeString('name', { description: 'Its name, as in the packages that load it.' }),
     schema: t.field({ type: 'JSON', description: 'The Table Schema it was last loaded with.', resolve: ({ schema }) => schema }),
     rowCount: t.expose('rowCount', { type: 'BigInt', description: 'How many rows it has.' }),
-    updatedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it was last loaded.' }),
+    updatedAt: t.expose('updatedAt', {
+      type: 'DateTime',
+      description: 'When it was last loaded, or what a run wrote of it was taken back.',
+    }),
     rows: t.connection(
       {
         type: datasetRow,
@@ -74,7 +77,7 @@ builder.prismaObjectField('Workspace', 'datasets', (t) =>
           context.db.prisma.dataset.findMany({
             ...nodeQuery(context, info, 'Dataset'),
             ...range,
-            where: { ...where, workspaceId: workspace.id },
+            where: { ...where, workspaceId: workspace.id, removedAt: null },
           }),
         ),
     },

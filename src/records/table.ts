@@ -9,9 +9,12 @@ export interface DatasetColumn {
   readonly column: string;
   readonly type: FieldType;
   readonly since: string;
-  /** Set when the field left the schema. A field of that name that comes back gets a column of its own. */
+  /** Set when the field left the schema. A field of that name that comes back gets a column of its own, or a free one. */
   readonly until?: string;
 }
+
+/** No load that stands wrote it: in all live rows it is null, so it may be taken into use again. Versions that were replaced may have values in it. */
+export const isFree = ({ since, until }: DatasetColumn): boolean => until === since;
 
 export const columnLimit = 1_500;
 
@@ -105,8 +108,13 @@ export interface UniqueKey {
 const indexName = (table: string, key: UniqueKey) =>
   `${table}_${key.primary ? 'pk' : 'uk'}_${createHash('sha256').update(key.columns.join(',')).digest('hex').slice(0, 12)}`;
 
+/** A connection of pg's, or a transaction of Prisma's made to look like one. */
+export interface Statements {
+  query<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Pick<pg.QueryResult<Row>, 'rows'>>;
+}
+
 /** Makes the unique indexes what the schema says: drops those it no longer states, builds those that are new. */
-export async function alignIndexes(client: pg.ClientBase, table: string, keys: readonly UniqueKey[]): Promise<void> {
+export async function alignIndexes(client: Statements, table: string, keys: readonly UniqueKey[]): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT indexname AS name FROM pg_indexes WHERE schemaname = 'records' AND tablename = $1 AND indexname ~ '_[pu]k_[0-9a-f]{12}$'`,
     [table],

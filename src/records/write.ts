@@ -69,8 +69,9 @@ async function replaceAll(client: pg.ClientBase, staged: Staged, prepared: Prepa
      ON o.v = f.v AND o.nth = f.nth`,
   );
   await client.query('ANALYZE pairing');
+  // Live ones only: what a reset put back has the number that it had, and so has the version it is a copy of.
   await client.query(
-    `UPDATE ${table} t SET replaced_by = ${prepared.loadId}, replaced_xid = ${xid} FROM pairing p WHERE p.n IS NULL AND t.row_id = p.row_id`,
+    `UPDATE ${table} t SET replaced_by = ${prepared.loadId}, replaced_xid = ${xid} FROM pairing p WHERE p.n IS NULL AND t.row_id = p.row_id AND t.${live}`,
   );
   const inserted = await client.query(
     `${insertHead(prepared, cells)}${values(cells)} FROM stage WHERE n IN (SELECT n FROM pairing WHERE row_id IS NULL) ORDER BY n`,

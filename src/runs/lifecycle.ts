@@ -8,6 +8,13 @@ const noFailedStep: Need<DataRun> = (run) => (run.failedSteps === 0 ? null : `${
 const someFailedStep: Need<DataRun> = (run) => (run.failedSteps > 0 ? null : 'No dataset failed.');
 const nothingOpen: Need<DataRun> = (run) => (run.openSteps === 0 ? null : `${run.openSteps} datasets are still open.`);
 
+const notReset: Need<DataRun> = (run) => (run.resetAt === null ? null : 'What it wrote was taken back already.');
+/** A child that is not known to have ended could still write. */
+const noChildLeft: Need<DataRun> = (run) =>
+  run.activeChildren + run.cancellingSteps === 0
+    ? null
+    : `${run.activeChildren + run.cancellingSteps} of its children are not yet known to have ended.`;
+
 const staff = 'staff with data-run';
 const settler = 'start, resume or advance, or the background driver';
 
@@ -106,6 +113,12 @@ export const runLifecycle = lifecycle<DataRun>()({
       permission: 'data-run',
       in: { REGISTERED: 'CANCEL', RUNNING: 'CANCEL', PAUSED: 'CANCEL' },
       needs: { noCancelUnderWay },
+    },
+    RESET: {
+      says: 'Take back what a settled run wrote, and put back what it replaced; once.',
+      permission: 'data-run',
+      in: { SUCCEEDED: null, FAILED: null, CANCELLED: null },
+      needs: { notReset, noChildLeft },
     },
   },
   refused: [

@@ -27,6 +27,8 @@ export interface RunSettings {
 
 export interface Runs {
   readonly db: Db;
+  /** For a reset, whose statements last: a few connections of its own. */
+  readonly bulk: Db;
   readonly driver: Driver;
   readonly settings: RunSettings;
 }
@@ -185,6 +187,7 @@ export function allowedActionsOf(run: DataRun, viewer: Viewer): RunCommand[] {
     ADVANCE: mayDriveAll(run.openTargets),
     CANCEL: mayDriveAll(run.activeTargets),
     PAUSE: true,
+    RESET: mayDriveAll(run.attemptedTargets),
   };
   return allowedCommands(runLifecycle, run).filter((command) => can(viewer, 'data-run') && authority[command]);
 }

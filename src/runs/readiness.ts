@@ -20,8 +20,10 @@ const blocker = (code: string, step: DataRunStep, message: string): Blocker => (
 });
 
 /** Ready: every dataset of the package is in the workspace, whole. A run can succeed without that. */
-export function readinessOf(steps: readonly DataRunStep[]): Readiness {
+export function readinessOf({ resetAt }: Pick<DataRun, 'resetAt'>, steps: readonly DataRunStep[]): Readiness {
   const blockers = steps.flatMap((step): readonly Blocker[] => {
+    if (resetAt !== null && (step.state === 'SUCCEEDED' || step.state === 'BLOCKED'))
+      return [blocker('DATASET_RESET', step, `What this run wrote of the dataset ${step.dataset} was taken back.`)];
     if (step.state === 'SUCCEEDED') return [];
     if (step.state === 'BLOCKED') return blockersOf(step);
     if (step.state === 'FAILED') return [blocker('DATASET_FAILED', step, `The dataset ${step.dataset} failed; nothing of it was written.`)];

@@ -9,10 +9,7 @@ export const runState = builder.enumType('DataRunState', {
 });
 export const runAction = builder.enumType('DataRunAction', {
   description: 'What a person can ask of a run.',
-  values: {
-    ...enumValues(runLifecycle.commands),
-    RESET: { description: 'Take back what a settled run wrote. Not built yet: never among the allowed actions.' },
-  },
+  values: enumValues(runLifecycle.commands),
 });
 export const stepState = builder.enumType('DataRunStepState', {
   description: 'Where a step is in its lifecycle.',

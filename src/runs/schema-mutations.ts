@@ -6,6 +6,7 @@ import { keyDescription, keyOf, reasonDescription, reasonOf, said } from '../gra
 import { cancelDataRun } from './cancel.ts';
 import { advanceDataRun, pauseDataRun, resumeDataRun, startDataRun } from './operations.ts';
 import { registerDataRun } from './register.ts';
+import { resetDataRun } from './reset.ts';
 import { driving, onHashMismatch, onInvalidRow, onMissingReference, submissionOutcome } from './schema-enums.ts';
 import { settleSubmission } from './settle-submission.ts';
 
@@ -74,6 +75,15 @@ const cancelInput = builder.inputType('CancelDataRunInput', {
     dataRunId: t.id({ required: true, description: idDescription }),
     reason: t.string({ description: reasonDescription }),
     force: t.boolean({ defaultValue: false, description: 'Cancel although a child refuses. Needs `data-run:force`.' }),
+    idempotencyKey: t.string({ description: keyDescription }),
+  }),
+});
+
+const resetInput = builder.inputType('ResetDataRunInput', {
+  description: 'Which run to take back.',
+  fields: (t) => ({
+    dataRunId: t.id({ required: true, description: idDescription }),
+    reason: t.string({ description: reasonDescription }),
     idempotencyKey: t.string({ description: keyDescription }),
   }),
 });
@@ -206,6 +216,17 @@ builder.mutationFields((t) => ({
           return keyOf(input.idempotencyKey);
         },
       });
+      return context.db.prisma.dataRun.findUniqueOrThrow({ ...query, where: { id } });
+    },
+  }),
+  resetDataRun: t.prismaField({
+    type: 'DataRun',
+    description:
+      'Takes back what a settled run wrote and puts back what it replaced, once. Refused while a later run has written the same rows (LATER_RUN, VALUES_TAKEN), while rows of other runs refer to what would vanish (ROWS_IN_USE), and where a remote target wrote (NOT_RESETTABLE). Needs `data-run`, and authority on the target of every dataset that was submitted.',
+    args: { input: t.arg({ type: resetInput, required: true, description: 'Which run.' }) },
+    errors: { types: commandErrors, ...union('ResetDataRunResult') },
+    resolve: async (query, _root, { input }, context) => {
+      const id = await resetDataRun(context.runs, callerOf(context), idIn('DataRun', input.dataRunId), said(input));
       return context.db.prisma.dataRun.findUniqueOrThrow({ ...query, where: { id } });
     },
   }),

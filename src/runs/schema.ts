@@ -116,7 +116,7 @@ export const runType = builder.prismaNode('DataRun', {
       type: readinessType,
       description: 'Whether its data are whole.',
       select: { steps: inOrder },
-      resolve: ({ steps }) => readinessOf(steps),
+      resolve: (run) => readinessOf(run, run.steps),
     }),
     failedStep: t.field({
       type: stepType,

@@ -182,12 +182,13 @@ export function failStep(tx: Tx, step: DataRunStep, failure: object): Promise<Ev
 
 /** The counters that the run's guards need, counted from the steps as this transaction sees them. Part of every write of the run. */
 export function recounted(runId: string): Prisma.Sql {
-  return Prisma.sql`(open_steps, active_children, failed_steps, cancelling_steps, open_targets, active_targets) = (
+  return Prisma.sql`(open_steps, active_children, failed_steps, cancelling_steps, open_targets, active_targets, attempted_targets) = (
     SELECT count(*) FILTER (WHERE s.state IN ('PENDING', 'SUBMITTING', 'ACTIVE') OR (s.state = 'BLOCKED' AND NOT s.finally_blocked)),
       count(*) FILTER (WHERE s.state IN ('SUBMITTING', 'ACTIVE')),
       count(*) FILTER (WHERE s.state = 'FAILED'),
       count(*) FILTER (WHERE s.state = 'CANCELLING' OR s.overdue_since IS NOT NULL),
       coalesce(array_agg(DISTINCT s.target) FILTER (WHERE s.state IN ('PENDING', 'SUBMITTING', 'ACTIVE') OR (s.state = 'BLOCKED' AND NOT s.finally_blocked)), '{}'),
-      coalesce(array_agg(DISTINCT s.target) FILTER (WHERE s.state IN ('SUBMITTING', 'ACTIVE')), '{}')
+      coalesce(array_agg(DISTINCT s.target) FILTER (WHERE s.state IN ('SUBMITTING', 'ACTIVE')), '{}'),
+      coalesce(array_agg(DISTINCT s.target) FILTER (WHERE s.attempt > 0), '{}')
     FROM data_run_step s WHERE s.run_id = ${runId}::uuid)`;
 }

@@ -157,7 +157,12 @@ export const table: Readonly<Record<string, Row>> = {
   'Mutation.cancelDataRun': command('cancelDataRun', ({ run }) => ({ dataRunId: run }), 'InvalidTransitionError'),
   'Mutation.renewDataRunGrant': command('renewDataRunGrant', ({ run }) => ({ dataRunId: run }), 'ConflictError'),
   'Mutation.revokeDataRunGrant': command('revokeDataRunGrant', ({ run }) => ({ dataRunId: run }), 'found'),
-  // It is the target that the one with data-run alone lacks.
+  // With a key that is too long, so that no cell takes anything back. It is the target that the one with data-run alone lacks.
+  'Mutation.resetDataRun': {
+    ...command('resetDataRun', ({ run }) => ({ dataRunId: run, idempotencyKey: 'x'.repeat(2_000) }), 'InvalidInputError'),
+    roles: { ...acting('data-run', 'InvalidInputError'), 'data-run': ['ForbiddenError target:store', 'NotFoundError', 'NotFoundError'] },
+  },
+  // The same here.
   'Mutation.settleSubmission': {
     ...command('settleSubmission', ({ step }) => ({ dataRunStepId: step, outcome: 'NEVER_CREATED' }), 'ConflictError'),
     roles: { ...acting('data-run', 'ConflictError'), 'data-run': ['ForbiddenError target:store', 'NotFoundError', 'NotFoundError'] },

@@ -236,7 +236,7 @@ describe('ids that name nothing', () => {
 
   it('malformed or of another type are not found, by every field that takes a run’s id', async () => {
     for (const id of [...malformed, ...foreign()]) {
-      for (const name of ['startDataRun', 'pauseDataRun', 'resumeDataRun', 'advanceDataRun', 'cancelDataRun'])
+      for (const name of ['startDataRun', 'pauseDataRun', 'resumeDataRun', 'advanceDataRun', 'cancelDataRun', 'resetDataRun'])
         expect((await mutate(app, name, { dataRunId: id })).code, id.slice(0, 50)).toBe('NOT_FOUND');
       const { data, errors } = await app.graphql('query ($id: ID!) { dataRun(id: $id) { id } }', { id });
       expect([data, errors], id.slice(0, 50)).toEqual([{ dataRun: null }, []]);

@@ -88,7 +88,7 @@ it('exits with 5 where rows are held back', async () => {
   expect(failing.code).toBe(3);
 });
 
-it('pauses, resumes and cancels, lists runs and shows one', async () => {
+it('pauses, resumes, cancels and takes back, lists runs and shows one', async () => {
   const args = ['load', folderOf('held-back', depot), '--workspace', 'control', '--create', '--driving', 'on-request'];
   const { stdout: started, code } = await packhorse(args, env);
   expect(code).toBe(0);
@@ -109,6 +109,10 @@ it('pauses, resumes and cancels, lists runs and shows one', async () => {
   expect(events.find(({ action }) => action === 'PAUSE')).toMatchObject({ reason: 'lunch', actor: 'ann' });
   const runs = await packhorse(['runs', '--workspace', 'control', '--json'], env);
   expect(jsonLines(runs.stdout)).toMatchObject([{ id, state: 'CANCELLED' }]);
+
+  const reset = await packhorse(['reset', id, '--reason', 'wrong file'], env);
+  expect(reset).toMatchObject({ code: 0, stdout: `${id} is CANCELLED, and what it wrote was taken back\n` });
+  expect(await packhorse(['reset', id], env)).toMatchObject({ code: 2, stdout: '' });
 });
 
 it('watches a workspace until it is told to stop', async () => {

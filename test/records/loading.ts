@@ -81,6 +81,8 @@ export function inPieces(bytes: Buffer, size = 65_536): Readable {
 export interface LoadOptions {
   /** Another than the database's own. */
   readonly workspaceId?: string;
+  /** Another than one of its own. */
+  readonly runId?: string;
   readonly onMissingReference?: LoadRequest['onMissingReference'];
   readonly expandedBytesLimit?: number;
   readonly signal?: AbortSignal;
@@ -102,7 +104,7 @@ export async function recordsDatabase() {
     const bytes = dataset.gzip && typeof data === 'string' ? gzipSync(plain) : plain;
     const request: LoadRequest = {
       workspaceId: options.workspaceId ?? workspaceId,
-      runId: randomUUID(),
+      runId: options.runId ?? randomUUID(),
       storeJobId: randomUUID(),
       dataset,
       onInvalidRow: 'FAIL',

@@ -25,6 +25,7 @@ const mutations = {
   RESUME: 'resumeDataRun',
   ADVANCE: 'advanceDataRun',
   CANCEL: 'cancelDataRun',
+  RESET: 'resetDataRun',
 } as const;
 
 describe.each(runStates)('a run that is %s', (state) => {
@@ -44,11 +45,12 @@ describe.each(runStates)('a run that is %s', (state) => {
         const drives = command === 'START' || command === 'RESUME' || command === 'ADVANCE';
         const hasWork = state !== 'SUCCEEDED' && state !== 'FAILED' && state !== 'CANCELLED';
         const asksChildren = command === 'CANCEL' && (state === 'RUNNING' || state === 'PAUSED');
+        const takesBack = command === 'RESET' && state !== 'REGISTERED' && state !== 'CANCELLED'; // there it was never started
         const action = runLifecycle.commands[command].in[state];
 
         if (role === 'staff elsewhere') expect(answered).toMatchObject({ __typename: 'NotFoundError', code: 'NOT_FOUND' });
         else if (role === 'reader') expect(answered).toMatchObject({ __typename: 'ForbiddenError', permission: 'data-run', dataset: null });
-        else if (role === 'staff without the target' && hasWork && drives) {
+        else if (role === 'staff without the target' && ((hasWork && drives) || takesBack)) {
           expect(answered).toMatchObject({ __typename: 'ForbiddenError', permission: 'target:scripted', dataset: 'first' });
         } else if (action === undefined) {
           const allowed = entries(runLifecycle.commands)
@@ -57,20 +59,24 @@ describe.each(runStates)('a run that is %s', (state) => {
           expect(answered).toMatchObject({ __typename: 'InvalidTransitionError', from: state, action: command, allowed });
         } else if (role === 'staff without the target' && asksChildren) {
           expect(answered).toMatchObject({ __typename: 'ForbiddenError', permission: 'target:scripted', dataset: 'first' });
+        } else if (command === 'RESET' && state === 'SUCCEEDED') {
+          expect(answered).toMatchObject({ __typename: 'ConflictError', code: 'NOT_RESETTABLE', conflictingId: null });
         } else {
           expect(answered.__typename, JSON.stringify(answered)).toBe('DataRun');
           const events = await eventsOf(app, id);
           const own = events.filter(({ dataset, actor }) => dataset === null && actor === 'bea');
+          const said = { actor: 'bea', reason: command === 'START' ? null : 'because' };
           const expected =
             action === null
-              ? []
+              ? command === 'RESET'
+                ? [{ action: 'RESET', from_state: state, to_state: state, ...said }]
+                : []
               : [
                   {
                     action,
                     from_state: state,
                     to_state: runLifecycle.transitions[action].to,
-                    actor: 'bea',
-                    reason: command === 'START' ? null : 'because',
+                    ...said,
                   },
                 ];
           expect(own).toMatchObject(expected);

@@ -48,7 +48,7 @@ export type DataRunAction =
   | 'CANCEL'
   /** Hold further submissions; active children go on. */
   | 'PAUSE'
-  /** Take back what a settled run wrote. Not built yet: never among the allowed actions. */
+  /** Take back what a settled run wrote, and put back what it replaced; once. */
   | 'RESET'
   /** Go on with a paused run, one pass at once. */
   | 'RESUME'
@@ -228,6 +228,16 @@ export type RequestWorkspaceExportInput = {
   workspaceId: string;
 };
 
+/** Which run to take back. */
+export type ResetDataRunInput = {
+  /** The run’s global id. */
+  dataRunId: string;
+  /** The same key gives the first result again, for 24 hours. */
+  idempotencyKey?: string | null | undefined;
+  /** Why: kept with the event. At most 1,000 characters. */
+  reason?: string | null | undefined;
+};
+
 /** Which run to resume. */
 export type ResumeDataRunInput = {
   /** The run’s global id. */
@@ -254,7 +264,7 @@ export type StartDataRunInput = {
   planDigest?: string | null | undefined;
 };
 
-export type RunFieldsFragment = { id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> };
+export type RunFieldsFragment = { id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> };
 
 type EventFields_DataRunEvent_Fragment = { __typename: 'DataRunEvent', dataset: string | null, id: string, cursor: string, sequence: number, at: string, action: string, from: string | null, to: string, actor: string, cause: string | null, reason: string | null, requestId: string | null, dataRun: { id: string } };
 
@@ -329,7 +339,7 @@ export type RegisterDataRunMutationVariables = Exact<{
 
 export type RegisterDataRunMutation = { registerDataRun:
     | { __typename: 'ConflictError', code: string, message: string, conflictingId: string | null }
-    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
+    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
     | { __typename: 'ForbiddenError', code: string, message: string, permission: string, dataset: string | null }
     | { __typename: 'InvalidInputError', code: string, message: string, field: string }
     | { __typename: 'InvalidPackageError', code: string, message: string, problems: Array<{ code: string, pointer: string, resource: string | null, message: string }> }
@@ -343,7 +353,7 @@ export type StartDataRunMutationVariables = Exact<{
 
 export type StartDataRunMutation = { startDataRun:
     | { __typename: 'ConflictError', code: string, message: string, conflictingId: string | null }
-    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
+    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
     | { __typename: 'ForbiddenError', code: string, message: string, permission: string, dataset: string | null }
     | { __typename: 'InvalidInputError', code: string, message: string, field: string }
     | { __typename: 'InvalidTransitionError', code: string, message: string, from: string, action: string, allowed: Array<string> }
@@ -357,7 +367,7 @@ export type PauseDataRunMutationVariables = Exact<{
 
 export type PauseDataRunMutation = { pauseDataRun:
     | { __typename: 'ConflictError', code: string, message: string, conflictingId: string | null }
-    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
+    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
     | { __typename: 'ForbiddenError', code: string, message: string, permission: string, dataset: string | null }
     | { __typename: 'InvalidInputError', code: string, message: string, field: string }
     | { __typename: 'InvalidTransitionError', code: string, message: string, from: string, action: string, allowed: Array<string> }
@@ -371,7 +381,7 @@ export type ResumeDataRunMutationVariables = Exact<{
 
 export type ResumeDataRunMutation = { resumeDataRun:
     | { __typename: 'ConflictError', code: string, message: string, conflictingId: string | null }
-    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
+    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
     | { __typename: 'ForbiddenError', code: string, message: string, permission: string, dataset: string | null }
     | { __typename: 'InvalidInputError', code: string, message: string, field: string }
     | { __typename: 'InvalidTransitionError', code: string, message: string, from: string, action: string, allowed: Array<string> }
@@ -385,7 +395,21 @@ export type CancelDataRunMutationVariables = Exact<{
 
 export type CancelDataRunMutation = { cancelDataRun:
     | { __typename: 'ConflictError', code: string, message: string, conflictingId: string | null }
-    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
+    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
+    | { __typename: 'ForbiddenError', code: string, message: string, permission: string, dataset: string | null }
+    | { __typename: 'InvalidInputError', code: string, message: string, field: string }
+    | { __typename: 'InvalidTransitionError', code: string, message: string, from: string, action: string, allowed: Array<string> }
+    | { __typename: 'NotFoundError', code: string, message: string }
+   };
+
+export type ResetDataRunMutationVariables = Exact<{
+  input: ResetDataRunInput;
+}>;
+
+
+export type ResetDataRunMutation = { resetDataRun:
+    | { __typename: 'ConflictError', code: string, message: string, conflictingId: string | null }
+    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
     | { __typename: 'ForbiddenError', code: string, message: string, permission: string, dataset: string | null }
     | { __typename: 'InvalidInputError', code: string, message: string, field: string }
     | { __typename: 'InvalidTransitionError', code: string, message: string, from: string, action: string, allowed: Array<string> }
@@ -398,7 +422,7 @@ export type AdvanceDataRunMutationVariables = Exact<{
 
 
 export type AdvanceDataRunMutation = { advanceDataRun:
-    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
+    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
     | { __typename: 'ForbiddenError', code: string, message: string, permission: string, dataset: string | null }
     | { __typename: 'InvalidInputError', code: string, message: string, field: string }
     | { __typename: 'InvalidTransitionError', code: string, message: string, from: string, action: string, allowed: Array<string> }
@@ -410,7 +434,7 @@ export type DataRunQueryVariables = Exact<{
 }>;
 
 
-export type DataRunQuery = { dataRun: { id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> } | null };
+export type DataRunQuery = { dataRun: { id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> } | null };
 
 export type RowErrorsQueryVariables = Exact<{
   id: string;
@@ -518,7 +542,7 @@ export type RunOrExportQueryVariables = Exact<{
 }>;
 
 
-export type RunOrExportQuery = { dataRun: { id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> } | null, exportExecution: { id: string, state: ExportExecutionState, phase: string, cutoff: string, requestedAt: string, requestedBy: string, startedAt: string | null, settledAt: string | null, manifestDigest: string | null, allowedActions: Array<ExportExecutionAction>, lastEventCursor: string, workspace: { id: string, slug: string }, settings: { format: ExportFormat, datasets: Array<string> | null, retentionDays: number }, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string }, counts: Array<{ dataset: string, rows: string, bytes: string }>, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, exportPackage: { id: string, state: PublicationState, bytes: string | null, digest: string | null, publishedAt: string | null, expiresAt: string | null, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, deliveries: Array<{ destination: string, state: DeliveryState, attempts: number, nextAttemptAt: string | null, failure: { code: string, summary: string } | null }> } | null } | null };
+export type RunOrExportQuery = { dataRun: { id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> } | null, exportExecution: { id: string, state: ExportExecutionState, phase: string, cutoff: string, requestedAt: string, requestedBy: string, startedAt: string | null, settledAt: string | null, manifestDigest: string | null, allowedActions: Array<ExportExecutionAction>, lastEventCursor: string, workspace: { id: string, slug: string }, settings: { format: ExportFormat, datasets: Array<string> | null, retentionDays: number }, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string }, counts: Array<{ dataset: string, rows: string, bytes: string }>, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, exportPackage: { id: string, state: PublicationState, bytes: string | null, digest: string | null, publishedAt: string | null, expiresAt: string | null, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, deliveries: Array<{ destination: string, state: DeliveryState, attempts: number, nextAttemptAt: string | null, failure: { code: string, summary: string } | null }> } | null } | null };
 
 export type ExportExecutionsQueryVariables = Exact<{
   slug: string;
@@ -582,6 +606,7 @@ export const RunFieldsFragmentDoc = new TypedDocumentString(`
   registeredBy
   startedAt
   settledAt
+  resetAt
   cancelRequestedAt
   lastEventCursor
   notes
@@ -903,6 +928,7 @@ export const RegisterDataRunDocument = new TypedDocumentString(`
   registeredBy
   startedAt
   settledAt
+  resetAt
   cancelRequestedAt
   lastEventCursor
   notes
@@ -1016,6 +1042,7 @@ export const StartDataRunDocument = new TypedDocumentString(`
   registeredBy
   startedAt
   settledAt
+  resetAt
   cancelRequestedAt
   lastEventCursor
   notes
@@ -1129,6 +1156,7 @@ export const PauseDataRunDocument = new TypedDocumentString(`
   registeredBy
   startedAt
   settledAt
+  resetAt
   cancelRequestedAt
   lastEventCursor
   notes
@@ -1242,6 +1270,7 @@ export const ResumeDataRunDocument = new TypedDocumentString(`
   registeredBy
   startedAt
   settledAt
+  resetAt
   cancelRequestedAt
   lastEventCursor
   notes
@@ -1355,6 +1384,7 @@ export const CancelDataRunDocument = new TypedDocumentString(`
   registeredBy
   startedAt
   settledAt
+  resetAt
   cancelRequestedAt
   lastEventCursor
   notes
@@ -1422,6 +1452,120 @@ export const CancelDataRunDocument = new TypedDocumentString(`
     rowErrorCount
   }
 }`) as unknown as TypedDocumentString<CancelDataRunMutation, CancelDataRunMutationVariables>;
+export const ResetDataRunDocument = new TypedDocumentString(`
+    mutation ResetDataRun($input: ResetDataRunInput!) {
+  resetDataRun(input: $input) {
+    __typename
+    ... on DataRun {
+      ...RunFields
+    }
+    ... on NotFoundError {
+      code
+      message
+    }
+    ... on ForbiddenError {
+      code
+      message
+      permission
+      dataset
+    }
+    ... on ConflictError {
+      code
+      message
+      conflictingId
+    }
+    ... on InvalidInputError {
+      code
+      message
+      field
+    }
+    ... on InvalidTransitionError {
+      code
+      message
+      from
+      action
+      allowed
+    }
+  }
+}
+    fragment RunFields on DataRun {
+  id
+  state
+  driving
+  activeChildren
+  allowedActions
+  registeredAt
+  registeredBy
+  startedAt
+  settledAt
+  resetAt
+  cancelRequestedAt
+  lastEventCursor
+  notes
+  package {
+    name
+    title
+    version
+    digest
+  }
+  workspace {
+    id
+    slug
+  }
+  failure {
+    code
+    origin
+    phase
+    retryable
+    summary
+  }
+  failedStep {
+    dataset
+  }
+  readiness {
+    ready
+    blockers {
+      code
+      dataset
+      message
+      count
+      sampleKeys
+      clearedBy
+    }
+  }
+  whyNotRunning {
+    code
+    message
+    remedy
+    since
+    subject
+  }
+  steps {
+    dataset
+    target
+    state
+    attempt
+    finallyBlocked
+    skippedBecause
+    rows {
+      source
+      loaded
+      updated
+      unchanged
+      rejected
+      blocked
+      unprocessed
+    }
+    failure {
+      code
+      origin
+      phase
+      retryable
+      summary
+    }
+    rowErrorCount
+  }
+}`) as unknown as TypedDocumentString<ResetDataRunMutation, ResetDataRunMutationVariables>;
 export const AdvanceDataRunDocument = new TypedDocumentString(`
     mutation AdvanceDataRun($input: AdvanceDataRunInput!) {
   advanceDataRun(input: $input) {
@@ -1463,6 +1607,7 @@ export const AdvanceDataRunDocument = new TypedDocumentString(`
   registeredBy
   startedAt
   settledAt
+  resetAt
   cancelRequestedAt
   lastEventCursor
   notes
@@ -1546,6 +1691,7 @@ export const DataRunDocument = new TypedDocumentString(`
   registeredBy
   startedAt
   settledAt
+  resetAt
   cancelRequestedAt
   lastEventCursor
   notes
@@ -2125,6 +2271,7 @@ export const RunOrExportDocument = new TypedDocumentString(`
   registeredBy
   startedAt
   settledAt
+  resetAt
   cancelRequestedAt
   lastEventCursor
   notes
