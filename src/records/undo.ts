@@ -17,7 +17,6 @@ interface Written {
   readonly columns: readonly DatasetColumn[];
   /** Of the run's loads of it, as a list in SQL. */
   readonly loads: string;
-  readonly firstLoad: string;
   /** One of them had no primary key. */
   readonly isKeyless: boolean;
 }
@@ -48,19 +47,19 @@ async function lockWritten(sql: Sql, runId: string): Promise<Written[]> {
     return {
       ...dataset,
       loads: own.map(({ id }) => id).join(', '),
-      firstLoad: own[0]?.id ?? '0',
       isKeyless: own.some(({ schema }) => primaryKeyOf(schema).length === 0),
     };
   });
 }
 
-/** With a key, a later run wrote the same rows if it replaced one. Without one, each load replaces the dataset as a whole. */
+/** With a key, a later run wrote the same rows if it replaced one. Without one, each load that changes anything says what the whole dataset is. */
 async function refuseAfterLaterRun(sql: Sql, dataset: Written, runId: string): Promise<void> {
   const later = dataset.isKeyless
-    ? `l.id > ${dataset.firstLoad}`
+    ? `l.id IN (SELECT id FROM touched) AND l.id > (SELECT min(id) FROM touched WHERE id IN (${dataset.loads}))`
     : `l.id IN (SELECT replaced_by FROM ${qualified(dataset.table)} WHERE written_by IN (${dataset.loads}))`;
   const [found] = await sql.$queryRawUnsafe<{ runId: string }[]>(
-    `SELECT l.run_id::text AS "runId" FROM dataset_load l WHERE l.dataset_id = $1::uuid AND l.run_id <> $2::uuid AND ${standing} AND ${later} ORDER BY l.id DESC LIMIT 1`,
+    `WITH touched AS (SELECT written_by AS id FROM ${qualified(dataset.table)} UNION SELECT replaced_by FROM ${qualified(dataset.table)})
+     SELECT l.run_id::text AS "runId" FROM dataset_load l WHERE l.dataset_id = $1::uuid AND l.run_id <> $2::uuid AND ${standing} AND ${later} ORDER BY l.id DESC LIMIT 1`,
     dataset.id,
     runId,
   );

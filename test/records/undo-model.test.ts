@@ -18,6 +18,8 @@ interface Load {
   readonly run: string;
   readonly x: number | null;
   readonly rows: readonly Cells[];
+  /** Without a key: it found the dataset as its file is, and wrote nothing. */
+  readonly isSilent: boolean;
 }
 
 class Model {
@@ -43,14 +45,27 @@ class Model {
         (x === null || (top.x?.column === x ? top.x.value : null) === value);
       if (!same) stack.push({ run, plain: [id ?? null, v ?? null, n ?? null], x: x === null ? null : { column: x, value } });
     }
-    this.loads.push({ run, x, rows });
+    const content = this.#content(x, rows);
+    this.loads.push({ run, x, rows, isSilent: content === this.#present() });
+  }
+
+  /** Without a key: all that rows hold, also in columns that the schema does not have now. */
+  #content(x: number | null, rows: readonly Cells[]): string {
+    const whole = rows.map(([id, v, n, value = null]) => JSON.stringify([id, v, n, x === null || value === null ? null : [x, value]]));
+    return whole.sort().join();
+  }
+
+  #present(): string {
+    const last = this.loads.findLast(({ isSilent }) => !isSilent);
+    return last === undefined ? '' : this.#content(last.x, last.rows);
   }
 
   /** The run that stands in the way, or null: then it is taken back. */
   refusal(run: string): string | null {
     if (!this.keyed) {
-      const first = this.loads.findIndex((load) => load.run === run);
-      return first < 0 ? null : (this.loads.slice(first).findLast((load) => load.run !== run)?.run ?? null);
+      const changing = this.loads.filter(({ isSilent }) => !isSilent);
+      const first = changing.findIndex((load) => load.run === run);
+      return first < 0 ? null : (changing.slice(first).findLast((load) => load.run !== run)?.run ?? null);
     }
     for (const stack of this.stacks.values()) {
       const first = stack.findIndex((version) => version.run === run);
@@ -75,7 +90,10 @@ class Model {
           if (top === undefined) return [];
           return [x === null ? top.plain : [...top.plain, top.x?.column === x ? top.x.value : null]];
         })
-      : newest.rows.map((row) => (x === null ? row.slice(0, 3) : row));
+      : (this.loads.findLast(({ isSilent }) => !isSilent)?.rows ?? []).map((row) => {
+          const written = this.loads.findLast(({ isSilent }) => !isSilent)?.x;
+          return x === null ? row.slice(0, 3) : [...row.slice(0, 3), written === x ? (row[3] ?? null) : null];
+        });
     return rows.map((row) => JSON.stringify(row)).sort();
   }
 }

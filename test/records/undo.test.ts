@@ -134,6 +134,15 @@ describe('rows', () => {
     expect(await db.undo(first)).toEqual({ code: 'LATER_RUN', run: second });
   });
 
+  it('without a key go where a later load found them as its file has them: it wrote nothing', async () => {
+    const dataset = shaped('silent', false, false);
+    const [first, second] = [randomUUID(), randomUUID()];
+    await db.load(dataset, csv([['1', 'a', '1']], false), { runId: first });
+    await db.load(dataset, csv([['1', 'a', '1']], false), { runId: second });
+    expect(await db.undo(first)).toBeNull();
+    expect(await db.stored('silent')).toMatchObject({ removed: false, rowCount: '0' });
+  });
+
   it('stay where what they replaced would break a key that must be unique', async () => {
     const unique = plan('unique', schema([field('id', 'integer'), field('code', 'string', { unique: true })], { primaryKey: ['id'] }));
     await db.load(unique, 'id,code\n1,x\n');
