@@ -7,6 +7,8 @@ export interface BenchClient {
   workspace(slug: string): Promise<string>;
   /** Seconds from start to SUCCEEDED; staging and registering are not counted, as psql has its file at hand. */
   load(workspaceId: string, archive: Buffer): Promise<number>;
+  /** Seconds; of the newest run that was not reset yet. */
+  reset(workspaceId: string): Promise<number>;
 }
 
 export async function clientOf(url: string): Promise<BenchClient> {
@@ -43,6 +45,20 @@ export async function clientOf(url: string): Promise<BenchClient> {
         if (dataRun.state !== 'RUNNING') throw new Error(JSON.stringify(dataRun));
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
+    },
+    async reset(workspaceId) {
+      const { node } = await ask('query ($id: ID!) { node(id: $id) { ... on Workspace { dataRuns { edges { node { id resetAt } } } } } }', {
+        id: workspaceId,
+      });
+      const began = performance.now();
+      const { resetDataRun } = await ask(
+        'mutation ($i: ResetDataRunInput!) { resetDataRun(input: $i) { __typename ... on Error { message } } }',
+        {
+          i: { dataRunId: node.dataRuns.edges.find((edge: any) => edge.node.resetAt === null).node.id },
+        },
+      );
+      if (resetDataRun.__typename !== 'DataRun') throw new Error(JSON.stringify(resetDataRun));
+      return (performance.now() - began) / 1_000;
     },
   };
 }

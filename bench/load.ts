@@ -1,4 +1,5 @@
-// 1,000,000 rows from a staged package into a workspace, against `psql \copy` of the same file into a typed table with the same key.
+// 1,000,000 rows from a staged package into a workspace, against `psql \copy` of the same file into a typed table with the same key; and taken
+// back, once as new rows and once as rows that replaced others.
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, mkdirSync } from 'node:fs';
@@ -14,7 +15,7 @@ const rows = 1_000_000;
 const rounds = 3;
 
 /** A package of one dataset with a key: a million flights. */
-export async function writePackage(folder: string, name = 'flights', count = rows): Promise<void> {
+export async function writePackage(folder: string, name = 'flights', count = rows, delay = 0): Promise<void> {
   mkdirSync(folder, { recursive: true });
   const file = createWriteStream(path.join(folder, 'flights.csv'));
   file.write('flight_id,date,delay,distance,origin,destination\n');
@@ -22,7 +23,7 @@ export async function writePackage(folder: string, name = 'flights', count = row
     const lines = Array.from({ length: Math.min(5_000, count) }, (_, at) => {
       const n = id + at;
       const letters = (seed: number) => String.fromCharCode(65 + (seed % 26), 65 + ((seed >> 3) % 26), 65 + ((seed >> 6) % 26));
-      return `${n},2001-${String(1 + (n % 12)).padStart(2, '0')}-${String(1 + (n % 28)).padStart(2, '0')}T10:${String(n % 60).padStart(2, '0')}:00Z,${(n * 7) % 300},${100 + ((n * 13) % 2_500)},${letters(n)},${letters(n * 31)}\n`;
+      return `${n},2001-${String(1 + (n % 12)).padStart(2, '0')}-${String(1 + (n % 28)).padStart(2, '0')}T10:${String(n % 60).padStart(2, '0')}:00Z,${delay + ((n * 7) % 300)},${100 + ((n * 13) % 2_500)},${letters(n)},${letters(n * 31)}\n`;
     });
     if (!file.write(lines.join(''))) await once(file, 'drain');
   }
@@ -49,26 +50,46 @@ export async function benchLoad(postgres: PostgresServer, home: string): Promise
   const folder = path.join(home, 'flights');
   await writePackage(folder);
   const archive = await buffer(await packFolder(folder));
+  const changedFolder = path.join(home, 'flights-changed');
+  await writePackage(changedFolder, 'changed', rows, 1);
+  const changed = await buffer(await packFolder(changedFolder));
   const ours: number[] = [];
   const theirs: number[] = [];
+  const removed: number[] = [];
+  const restored: number[] = [];
   for (let round = 0; round < rounds; round++) {
-    ours.push(await load(postgres, home, archive));
+    const { loaded, updated, restoring, removing } = await loadAndReset(postgres, home, archive, changed);
+    ours.push(loaded);
+    removed.push(removing / loaded);
+    restored.push(restoring / updated);
     theirs.push(await copy(postgres, path.join(folder, 'flights.csv')));
   }
   const [a, b] = [median(ours), median(theirs)];
   console.log(
     `  packhorse ${a.toFixed(1)} s (${(rows / a / 1_000).toFixed(0)} k rows/s), psql \\copy ${b.toFixed(1)} s: ratio ${(a / b).toFixed(2)}`,
   );
+  console.log(
+    `  taken back in ${median(removed).toFixed(2)} of the time that new rows took to load, in ${median(restored).toFixed(2)} of it where they had replaced others`,
+  );
 }
 
-/** Seconds from start to SUCCEEDED; staging and registering are not counted, as psql has its file at hand. */
-async function load(postgres: PostgresServer, home: string, archive: Buffer): Promise<number> {
+interface Seconds {
+  readonly loaded: number;
+  readonly updated: number;
+  readonly restoring: number;
+  readonly removing: number;
+}
+
+/** The file into an empty workspace, one with the same keys and other values over it, and both taken back. */
+async function loadAndReset(postgres: PostgresServer, home: string, archive: Buffer, changed: Buffer): Promise<Seconds> {
   const url = await freshDatabase(postgres, 'bench_load');
   const server = await packhorse(url, home);
   try {
     const client = await clientOf(server.url);
     const workspaceId = await client.workspace('bench');
-    return await client.load(workspaceId, archive);
+    const loaded = await client.load(workspaceId, archive);
+    const updated = await client.load(workspaceId, changed);
+    return { loaded, updated, restoring: await client.reset(workspaceId), removing: await client.reset(workspaceId) };
   } finally {
     await server.stop();
   }
