@@ -172,7 +172,8 @@ describe('is refused', () => {
     const third = await run(workspaceId, 'third', [noShelves, boxes('b1,1\n')]);
     expect(await reset(second)).toMatchObject({ __typename: 'DataRun' });
     expect(await reset(first)).toMatchObject({ __typename: 'ConflictError', code: 'ROWS_IN_USE', conflictingId: third });
-    expect((await datasetsOf(workspaceId)).slice(1, 2)).toEqual(before[0]?.slice(1, 2));
+    const notesOf = (datasets: any) => datasets.find(({ name }: any) => name === 'notes'); // the two were loaded side by side
+    expect(notesOf(await datasetsOf(workspaceId))).toEqual(notesOf(before[0]));
     expect(await everythingOf(app, first)).toBe(before[1]);
     expect(await reset(third)).toMatchObject({ __typename: 'DataRun' });
     expect(await reset(first)).toMatchObject({ __typename: 'DataRun' });
