@@ -10,6 +10,7 @@ export default defineConfig({
     ...test,
     include: ['test/browser/**/*.test.ts'],
     exclude: [],
+    globalSetup: ['test/support/browser-setup.ts', 'test/support/global-setup.ts'],
     maxWorkers: 1,
     testTimeout: 60_000,
     hookTimeout: 120_000,

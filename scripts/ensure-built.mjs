@@ -37,7 +37,7 @@ function needsClient() {
 }
 
 function needsBuild() {
-  const sources = ['src', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
+  const sources = ['src', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'vite.config.ts'];
   return Math.max(...sources.map((source) => newest(at(source)))) > changedAt(built);
 }
 

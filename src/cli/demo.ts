@@ -46,8 +46,9 @@ export function addDemo(program: Command, surroundings: Surroundings): void {
         const checks = [...result.checks, ...exports.checks];
         const token = await issue(config, daySeconds);
         const graphiql = `${packhorse.url}/graphiql`;
-        if (json) out(JSON.stringify({ ...result, exports, checks, url: packhorse.url, graphiql, token }));
-        else tell({ result, exports, checks, graphiql, token }, out);
+        const dashboard = `${packhorse.url}/#token=${token}`; // after the #: it is never sent, and the page takes it out of the address
+        if (json) out(JSON.stringify({ ...result, exports, checks, url: packhorse.url, dashboard, graphiql, token }));
+        else tell({ result, exports, checks, dashboard, graphiql, token }, out);
         const held = checks.every(({ holds }) => holds);
         surroundings.finish(held ? exitCode.succeeded : exitCode.fault);
         if (once) return;
@@ -102,11 +103,12 @@ interface Told {
   readonly result: DemoResult;
   readonly exports: ExportedDemo;
   readonly checks: readonly Check[];
+  readonly dashboard: string;
   readonly graphiql: string;
   readonly token: string;
 }
 
-function tell({ result: { run, datasets, sample }, exports, checks, graphiql, token }: Told, out: Surroundings['out']): void {
+function tell({ result: { run, datasets, sample }, exports, checks, dashboard, graphiql, token }: Told, out: Surroundings['out']): void {
   const say = (lines: readonly string[]) => {
     for (const line of ['', ...lines]) out(line);
   };
@@ -126,6 +128,7 @@ function tell({ result: { run, datasets, sample }, exports, checks, graphiql, to
     ),
   ]);
   say(checks.map(({ what, holds }) => `${holds ? '✓' : '✗'} ${what}`));
-  say([`GraphiQL: ${graphiql}`, 'Its headers (below the query): {"Authorization": "Bearer <token>"}, with this token, good for a day:']);
+  say(['The dashboard, signed in for a day:', dashboard]);
+  say([`GraphiQL: ${graphiql}`, 'Its headers (below the query): {"Authorization": "Bearer <token>"}, with the same token:']);
   say([token]);
 }

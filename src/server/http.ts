@@ -13,6 +13,7 @@ import type { StreamEnds } from '../events/follow.ts';
 import { publicKeys } from '../exports/keys.ts';
 import type { App, Context } from '../graphql/context.ts';
 import type { Log } from '../log.ts';
+import { dashboard } from './dashboard.ts';
 import { handleDownload, isDownload } from './downloads.ts';
 import { handleJobLink, isJobLink } from './job-links.ts';
 import { documentLimits } from './limits.ts';
@@ -87,6 +88,8 @@ export async function serve(options: HttpOptions): Promise<RunningServer> {
   // A page and nothing else: as an endpoint it would answer operations that no limit and no token guards.
   const graphiql = renderGraphiQL({ endpoint, subscriptionsProtocol: 'SSE', method: 'POST', title: 'Packhorse' }); // its sockets send no header
 
+  const page = dashboard();
+
   const server = createServer((request, response) => {
     route(request, response).catch((error: unknown) => {
       log.error({ err: error }, 'a request failed');
@@ -119,8 +122,7 @@ export async function serve(options: HttpOptions): Promise<RunningServer> {
       const reason = closing.signal.aborted ? 'stopping' : await options.notReady();
       return plain(response, reason === null ? 200 : 503, reason ?? 'ready');
     }
-    if (url.pathname === '/') return void response.writeHead(302, { location: '/graphiql' }).end();
-    plain(response, 404, 'not found');
+    if (!page(url.pathname, request, response)) plain(response, 404, 'not found');
   };
   // Node's own limit of five minutes a request would cut off the upload of a large package. Each way in has a limit of its own instead.
   server.requestTimeout = 0;

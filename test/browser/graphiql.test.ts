@@ -1,9 +1,10 @@
 // GraphiQL as a person meets it: in Chromium, from our server alone, with the token among the headers.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { type Browser, chromium, type Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
 import { startApp } from '../support/app.ts';
+import { type Opened, useChromium } from '../support/browser.ts';
 import { createWorkspace, depot, mutate, reach, register, stage, zipOf } from '../support/story.ts';
 
 // What the README has a newcomer paste.
@@ -11,36 +12,14 @@ const readme = readFileSync(path.resolve(import.meta.dirname, '../../README.md')
 const [firstQuery = '', firstSubscription = ''] = [...readme.matchAll(/```graphql\n([\s\S]*?)```/g)].map(([, block = '']) => block);
 
 const app = await startApp();
-let browser: Browser;
-beforeAll(async () => {
-  browser = await chromium.launch({
-    executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
-  });
-});
-afterAll(() => browser.close());
-
-interface Opened {
-  readonly page: Page;
-  readonly elsewhere: string[];
-  readonly faults: string[];
-}
+const visit = useChromium();
 
 async function open(query: string, variables: object = {}): Promise<Opened> {
-  const page = await browser.newPage({ viewport: { width: 1_280, height: 2_000 } }); // the editor writes only what is in sight
-  const elsewhere: string[] = [];
-  const faults: string[] = [];
-  const { host } = new URL(app.url);
-  const note = (url: string) => {
-    if (!/^(data|blob):/.test(url) && new URL(url).host !== host) elsewhere.push(url);
-  };
-  page.on('request', (request) => note(request.url()));
-  page.on('websocket', (socket) => note(socket.url()));
-  page.on('pageerror', (error) => faults.push(error.message));
-  await page.goto(`${app.url}/graphiql?query=${encodeURIComponent(query)}`);
-  await fill(page, 'Variables', variables);
-  await fill(page, 'Headers', { Authorization: `Bearer ${await app.token()}` });
-  return { page, elsewhere, faults };
+  const viewport = { width: 1_280, height: 2_000 }; // the editor writes only what is in sight
+  const opened = await visit(`${app.url}/graphiql?query=${encodeURIComponent(query)}`, { viewport });
+  await fill(opened.page, 'Variables', variables);
+  await fill(opened.page, 'Headers', { Authorization: `Bearer ${await app.token()}` });
+  return opened;
 }
 
 async function fill(page: Page, tab: 'Variables' | 'Headers', value: object): Promise<void> {

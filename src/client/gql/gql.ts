@@ -46,6 +46,13 @@ type Documents = {
     "\n  query PastExportEvents($id: ID!, $first: Int!, $after: String) {\n    exportExecution(id: $id) {\n      events(first: $first, after: $after) {\n        edges { node { ...EventFields } }\n        pageInfo { hasNextPage endCursor }\n      }\n    }\n  }\n": typeof types.PastExportEventsDocument,
     "\n  subscription ExportExecutionEvents($id: ID!, $after: String) {\n    exportExecutionEvents(id: $id, after: $after) { ...EventFields }\n  }\n": typeof types.ExportExecutionEventsDocument,
     "\n  subscription ExportExecutionProgress($id: ID!) {\n    exportExecutionProgress(id: $id) {\n      at\n      state\n      phase\n      progress { done total totalIsExact unit }\n      datasets { dataset bytes progress { done total totalIsExact unit } }\n    }\n  }\n": typeof types.ExportExecutionProgressDocument,
+    "\n  fragment RunRow on DataRun {\n    id\n    state\n    registeredAt\n    registeredBy\n    settledAt\n    activeChildren\n    package { name title version }\n    progress { done total totalIsExact unit }\n    readiness { ready }\n    failure { code summary }\n  }\n": typeof types.RunRowFragmentDoc,
+    "\n  fragment HoldFields on Hold { code message remedy since subject }\n": typeof types.HoldFieldsFragmentDoc,
+    "\n  query Viewer {\n    viewer { subject permissions }\n  }\n": typeof types.ViewerDocument,
+    "\n  query Workspaces($first: Int, $after: String, $last: Int, $before: String) {\n    workspaces(first: $first, after: $after, last: $last, before: $before) {\n      edges {\n        node {\n          id\n          slug\n          name\n          createdAt\n          dataRuns(first: 1) { edges { node { id state registeredAt settledAt package { name version } } } }\n        }\n      }\n      pageInfo { hasNextPage hasPreviousPage startCursor endCursor }\n    }\n  }\n": typeof types.WorkspacesDocument,
+    "\n  query WorkspaceRuns($slug: String!, $filter: DataRunFilter, $first: Int, $after: String, $last: Int, $before: String) {\n    workspace(slug: $slug) {\n      id\n      dataRuns(filter: $filter, first: $first, after: $after, last: $last, before: $before) {\n        edges { node { ...RunRow } }\n        pageInfo { hasNextPage hasPreviousPage startCursor endCursor }\n      }\n    }\n  }\n": typeof types.WorkspaceRunsDocument,
+    "\n  query WorkspaceExports($slug: String!, $filter: ExportExecutionFilter, $first: Int, $after: String, $last: Int, $before: String) {\n    workspace(slug: $slug) {\n      id\n      exportExecutions(filter: $filter, first: $first, after: $after, last: $last, before: $before) {\n        edges {\n          node {\n            id\n            state\n            phase\n            requestedAt\n            requestedBy\n            settledAt\n            cutoff\n            manifestDigest\n            progress { done total totalIsExact unit }\n            failure { code summary }\n            whyNotRunning { ...HoldFields }\n            exportPackage { id state bytes expiresAt }\n          }\n        }\n        pageInfo { hasNextPage hasPreviousPage startCursor endCursor }\n      }\n    }\n  }\n": typeof types.WorkspaceExportsDocument,
+    "\n  query WorkspaceDatasets($slug: String!, $first: Int, $after: String, $last: Int, $before: String) {\n    workspace(slug: $slug) {\n      id\n      datasets(first: $first, after: $after, last: $last, before: $before) {\n        edges { node { id name rowCount updatedAt } }\n        pageInfo { hasNextPage hasPreviousPage startCursor endCursor }\n      }\n    }\n  }\n": typeof types.WorkspaceDatasetsDocument,
 };
 const documents: Documents = {
     "\n  fragment RunFields on DataRun {\n    id\n    state\n    driving\n    activeChildren\n    allowedActions\n    registeredAt\n    registeredBy\n    startedAt\n    settledAt\n    resetAt\n    cancelRequestedAt\n    lastEventCursor\n    notes\n    package { name title version digest }\n    workspace { id slug }\n    failure { code origin phase retryable summary }\n    failedStep { dataset }\n    readiness { ready blockers { code dataset message count sampleKeys clearedBy } }\n    whyNotRunning { code message remedy since subject }\n    steps {\n      dataset\n      target\n      state\n      attempt\n      finallyBlocked\n      skippedBecause\n      rows { source loaded updated unchanged rejected blocked unprocessed }\n      failure { code origin phase retryable summary }\n      rowErrorCount\n    }\n  }\n": types.RunFieldsFragmentDoc,
@@ -79,6 +86,13 @@ const documents: Documents = {
     "\n  query PastExportEvents($id: ID!, $first: Int!, $after: String) {\n    exportExecution(id: $id) {\n      events(first: $first, after: $after) {\n        edges { node { ...EventFields } }\n        pageInfo { hasNextPage endCursor }\n      }\n    }\n  }\n": types.PastExportEventsDocument,
     "\n  subscription ExportExecutionEvents($id: ID!, $after: String) {\n    exportExecutionEvents(id: $id, after: $after) { ...EventFields }\n  }\n": types.ExportExecutionEventsDocument,
     "\n  subscription ExportExecutionProgress($id: ID!) {\n    exportExecutionProgress(id: $id) {\n      at\n      state\n      phase\n      progress { done total totalIsExact unit }\n      datasets { dataset bytes progress { done total totalIsExact unit } }\n    }\n  }\n": types.ExportExecutionProgressDocument,
+    "\n  fragment RunRow on DataRun {\n    id\n    state\n    registeredAt\n    registeredBy\n    settledAt\n    activeChildren\n    package { name title version }\n    progress { done total totalIsExact unit }\n    readiness { ready }\n    failure { code summary }\n  }\n": types.RunRowFragmentDoc,
+    "\n  fragment HoldFields on Hold { code message remedy since subject }\n": types.HoldFieldsFragmentDoc,
+    "\n  query Viewer {\n    viewer { subject permissions }\n  }\n": types.ViewerDocument,
+    "\n  query Workspaces($first: Int, $after: String, $last: Int, $before: String) {\n    workspaces(first: $first, after: $after, last: $last, before: $before) {\n      edges {\n        node {\n          id\n          slug\n          name\n          createdAt\n          dataRuns(first: 1) { edges { node { id state registeredAt settledAt package { name version } } } }\n        }\n      }\n      pageInfo { hasNextPage hasPreviousPage startCursor endCursor }\n    }\n  }\n": types.WorkspacesDocument,
+    "\n  query WorkspaceRuns($slug: String!, $filter: DataRunFilter, $first: Int, $after: String, $last: Int, $before: String) {\n    workspace(slug: $slug) {\n      id\n      dataRuns(filter: $filter, first: $first, after: $after, last: $last, before: $before) {\n        edges { node { ...RunRow } }\n        pageInfo { hasNextPage hasPreviousPage startCursor endCursor }\n      }\n    }\n  }\n": types.WorkspaceRunsDocument,
+    "\n  query WorkspaceExports($slug: String!, $filter: ExportExecutionFilter, $first: Int, $after: String, $last: Int, $before: String) {\n    workspace(slug: $slug) {\n      id\n      exportExecutions(filter: $filter, first: $first, after: $after, last: $last, before: $before) {\n        edges {\n          node {\n            id\n            state\n            phase\n            requestedAt\n            requestedBy\n            settledAt\n            cutoff\n            manifestDigest\n            progress { done total totalIsExact unit }\n            failure { code summary }\n            whyNotRunning { ...HoldFields }\n            exportPackage { id state bytes expiresAt }\n          }\n        }\n        pageInfo { hasNextPage hasPreviousPage startCursor endCursor }\n      }\n    }\n  }\n": types.WorkspaceExportsDocument,
+    "\n  query WorkspaceDatasets($slug: String!, $first: Int, $after: String, $last: Int, $before: String) {\n    workspace(slug: $slug) {\n      id\n      datasets(first: $first, after: $after, last: $last, before: $before) {\n        edges { node { id name rowCount updatedAt } }\n        pageInfo { hasNextPage hasPreviousPage startCursor endCursor }\n      }\n    }\n  }\n": types.WorkspaceDatasetsDocument,
 };
 
 /**
@@ -205,6 +219,34 @@ export function graphql(source: "\n  subscription ExportExecutionEvents($id: ID!
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
 export function graphql(source: "\n  subscription ExportExecutionProgress($id: ID!) {\n    exportExecutionProgress(id: $id) {\n      at\n      state\n      phase\n      progress { done total totalIsExact unit }\n      datasets { dataset bytes progress { done total totalIsExact unit } }\n    }\n  }\n"): typeof import('./graphql.ts').ExportExecutionProgressDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  fragment RunRow on DataRun {\n    id\n    state\n    registeredAt\n    registeredBy\n    settledAt\n    activeChildren\n    package { name title version }\n    progress { done total totalIsExact unit }\n    readiness { ready }\n    failure { code summary }\n  }\n"): typeof import('./graphql.ts').RunRowFragmentDoc;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  fragment HoldFields on Hold { code message remedy since subject }\n"): typeof import('./graphql.ts').HoldFieldsFragmentDoc;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query Viewer {\n    viewer { subject permissions }\n  }\n"): typeof import('./graphql.ts').ViewerDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query Workspaces($first: Int, $after: String, $last: Int, $before: String) {\n    workspaces(first: $first, after: $after, last: $last, before: $before) {\n      edges {\n        node {\n          id\n          slug\n          name\n          createdAt\n          dataRuns(first: 1) { edges { node { id state registeredAt settledAt package { name version } } } }\n        }\n      }\n      pageInfo { hasNextPage hasPreviousPage startCursor endCursor }\n    }\n  }\n"): typeof import('./graphql.ts').WorkspacesDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query WorkspaceRuns($slug: String!, $filter: DataRunFilter, $first: Int, $after: String, $last: Int, $before: String) {\n    workspace(slug: $slug) {\n      id\n      dataRuns(filter: $filter, first: $first, after: $after, last: $last, before: $before) {\n        edges { node { ...RunRow } }\n        pageInfo { hasNextPage hasPreviousPage startCursor endCursor }\n      }\n    }\n  }\n"): typeof import('./graphql.ts').WorkspaceRunsDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query WorkspaceExports($slug: String!, $filter: ExportExecutionFilter, $first: Int, $after: String, $last: Int, $before: String) {\n    workspace(slug: $slug) {\n      id\n      exportExecutions(filter: $filter, first: $first, after: $after, last: $last, before: $before) {\n        edges {\n          node {\n            id\n            state\n            phase\n            requestedAt\n            requestedBy\n            settledAt\n            cutoff\n            manifestDigest\n            progress { done total totalIsExact unit }\n            failure { code summary }\n            whyNotRunning { ...HoldFields }\n            exportPackage { id state bytes expiresAt }\n          }\n        }\n        pageInfo { hasNextPage hasPreviousPage startCursor endCursor }\n      }\n    }\n  }\n"): typeof import('./graphql.ts').WorkspaceExportsDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query WorkspaceDatasets($slug: String!, $first: Int, $after: String, $last: Int, $before: String) {\n    workspace(slug: $slug) {\n      id\n      datasets(first: $first, after: $after, last: $last, before: $before) {\n        edges { node { id name rowCount updatedAt } }\n        pageInfo { hasNextPage hasPreviousPage startCursor endCursor }\n      }\n    }\n  }\n"): typeof import('./graphql.ts').WorkspaceDatasetsDocument;
 
 
 export function graphql(source: string) {

@@ -126,6 +126,18 @@ export type ExportExecutionAction =
   /** End it; generation stops and its partial files are removed. */
   | 'CANCEL';
 
+/** Which exports. What is given must all hold. */
+export type ExportExecutionFilter = {
+  /** Requested after this instant. */
+  requestedAfter?: string | null | undefined;
+  /** Requested before this instant. */
+  requestedBefore?: string | null | undefined;
+  /** Requested by this subject. */
+  requestedBy?: string | null | undefined;
+  /** In one of these states. */
+  states?: Array<ExportExecutionState> | null | undefined;
+};
+
 /** Where an export is in its lifecycle. */
 export type ExportExecutionState =
   /** Settled before it finished, by an administrator. */
@@ -577,6 +589,60 @@ export type ExportExecutionProgressSubscriptionVariables = Exact<{
 
 export type ExportExecutionProgressSubscription = { exportExecutionProgress: { at: string, state: ExportExecutionState, phase: string, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string }, datasets: Array<{ dataset: string, bytes: string, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string } }> } };
 
+export type RunRowFragment = { id: string, state: DataRunState, registeredAt: string, registeredBy: string, settledAt: string | null, activeChildren: number, package: { name: string, title: string | null, version: string | null }, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string }, readiness: { ready: boolean }, failure: { code: string, summary: string } | null };
+
+export type HoldFieldsFragment = { code: string, message: string, remedy: string, since: string, subject: string };
+
+export type ViewerQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type ViewerQuery = { viewer: { subject: string, permissions: Array<string> } };
+
+export type WorkspacesQueryVariables = Exact<{
+  first?: number | null | undefined;
+  after?: string | null | undefined;
+  last?: number | null | undefined;
+  before?: string | null | undefined;
+}>;
+
+
+export type WorkspacesQuery = { workspaces: { edges: Array<{ node: { id: string, slug: string, name: string, createdAt: string, dataRuns: { edges: Array<{ node: { id: string, state: DataRunState, registeredAt: string, settledAt: string | null, package: { name: string, version: string | null } } }> } } }>, pageInfo: { hasNextPage: boolean, hasPreviousPage: boolean, startCursor: string | null, endCursor: string | null } } };
+
+export type WorkspaceRunsQueryVariables = Exact<{
+  slug: string;
+  filter?: DataRunFilter | null | undefined;
+  first?: number | null | undefined;
+  after?: string | null | undefined;
+  last?: number | null | undefined;
+  before?: string | null | undefined;
+}>;
+
+
+export type WorkspaceRunsQuery = { workspace: { id: string, dataRuns: { edges: Array<{ node: { id: string, state: DataRunState, registeredAt: string, registeredBy: string, settledAt: string | null, activeChildren: number, package: { name: string, title: string | null, version: string | null }, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string }, readiness: { ready: boolean }, failure: { code: string, summary: string } | null } }>, pageInfo: { hasNextPage: boolean, hasPreviousPage: boolean, startCursor: string | null, endCursor: string | null } } } | null };
+
+export type WorkspaceExportsQueryVariables = Exact<{
+  slug: string;
+  filter?: ExportExecutionFilter | null | undefined;
+  first?: number | null | undefined;
+  after?: string | null | undefined;
+  last?: number | null | undefined;
+  before?: string | null | undefined;
+}>;
+
+
+export type WorkspaceExportsQuery = { workspace: { id: string, exportExecutions: { edges: Array<{ node: { id: string, state: ExportExecutionState, phase: string, requestedAt: string, requestedBy: string, settledAt: string | null, cutoff: string, manifestDigest: string | null, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string }, failure: { code: string, summary: string } | null, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, exportPackage: { id: string, state: PublicationState, bytes: string | null, expiresAt: string | null } | null } }>, pageInfo: { hasNextPage: boolean, hasPreviousPage: boolean, startCursor: string | null, endCursor: string | null } } } | null };
+
+export type WorkspaceDatasetsQueryVariables = Exact<{
+  slug: string;
+  first?: number | null | undefined;
+  after?: string | null | undefined;
+  last?: number | null | undefined;
+  before?: string | null | undefined;
+}>;
+
+
+export type WorkspaceDatasetsQuery = { workspace: { id: string, datasets: { edges: Array<{ node: { id: string, name: string, rowCount: string, updatedAt: string } }>, pageInfo: { hasNextPage: boolean, hasPreviousPage: boolean, startCursor: string | null, endCursor: string | null } } } | null };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -777,6 +843,43 @@ export const ExportFieldsFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"ExportFields"}) as unknown as TypedDocumentString<ExportFieldsFragment, unknown>;
+export const RunRowFragmentDoc = new TypedDocumentString(`
+    fragment RunRow on DataRun {
+  id
+  state
+  registeredAt
+  registeredBy
+  settledAt
+  activeChildren
+  package {
+    name
+    title
+    version
+  }
+  progress {
+    done
+    total
+    totalIsExact
+    unit
+  }
+  readiness {
+    ready
+  }
+  failure {
+    code
+    summary
+  }
+}
+    `, {"fragmentName":"RunRow"}) as unknown as TypedDocumentString<RunRowFragment, unknown>;
+export const HoldFieldsFragmentDoc = new TypedDocumentString(`
+    fragment HoldFields on Hold {
+  code
+  message
+  remedy
+  since
+  subject
+}
+    `, {"fragmentName":"HoldFields"}) as unknown as TypedDocumentString<HoldFieldsFragment, unknown>;
 export const CreateWorkspaceDocument = new TypedDocumentString(`
     mutation CreateWorkspace($input: CreateWorkspaceInput!) {
   createWorkspace(input: $input) {
@@ -2541,3 +2644,177 @@ export const ExportExecutionProgressDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<ExportExecutionProgressSubscription, ExportExecutionProgressSubscriptionVariables>;
+export const ViewerDocument = new TypedDocumentString(`
+    query Viewer {
+  viewer {
+    subject
+    permissions
+  }
+}
+    `) as unknown as TypedDocumentString<ViewerQuery, ViewerQueryVariables>;
+export const WorkspacesDocument = new TypedDocumentString(`
+    query Workspaces($first: Int, $after: String, $last: Int, $before: String) {
+  workspaces(first: $first, after: $after, last: $last, before: $before) {
+    edges {
+      node {
+        id
+        slug
+        name
+        createdAt
+        dataRuns(first: 1) {
+          edges {
+            node {
+              id
+              state
+              registeredAt
+              settledAt
+              package {
+                name
+                version
+              }
+            }
+          }
+        }
+      }
+    }
+    pageInfo {
+      hasNextPage
+      hasPreviousPage
+      startCursor
+      endCursor
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<WorkspacesQuery, WorkspacesQueryVariables>;
+export const WorkspaceRunsDocument = new TypedDocumentString(`
+    query WorkspaceRuns($slug: String!, $filter: DataRunFilter, $first: Int, $after: String, $last: Int, $before: String) {
+  workspace(slug: $slug) {
+    id
+    dataRuns(
+      filter: $filter
+      first: $first
+      after: $after
+      last: $last
+      before: $before
+    ) {
+      edges {
+        node {
+          ...RunRow
+        }
+      }
+      pageInfo {
+        hasNextPage
+        hasPreviousPage
+        startCursor
+        endCursor
+      }
+    }
+  }
+}
+    fragment RunRow on DataRun {
+  id
+  state
+  registeredAt
+  registeredBy
+  settledAt
+  activeChildren
+  package {
+    name
+    title
+    version
+  }
+  progress {
+    done
+    total
+    totalIsExact
+    unit
+  }
+  readiness {
+    ready
+  }
+  failure {
+    code
+    summary
+  }
+}`) as unknown as TypedDocumentString<WorkspaceRunsQuery, WorkspaceRunsQueryVariables>;
+export const WorkspaceExportsDocument = new TypedDocumentString(`
+    query WorkspaceExports($slug: String!, $filter: ExportExecutionFilter, $first: Int, $after: String, $last: Int, $before: String) {
+  workspace(slug: $slug) {
+    id
+    exportExecutions(
+      filter: $filter
+      first: $first
+      after: $after
+      last: $last
+      before: $before
+    ) {
+      edges {
+        node {
+          id
+          state
+          phase
+          requestedAt
+          requestedBy
+          settledAt
+          cutoff
+          manifestDigest
+          progress {
+            done
+            total
+            totalIsExact
+            unit
+          }
+          failure {
+            code
+            summary
+          }
+          whyNotRunning {
+            ...HoldFields
+          }
+          exportPackage {
+            id
+            state
+            bytes
+            expiresAt
+          }
+        }
+      }
+      pageInfo {
+        hasNextPage
+        hasPreviousPage
+        startCursor
+        endCursor
+      }
+    }
+  }
+}
+    fragment HoldFields on Hold {
+  code
+  message
+  remedy
+  since
+  subject
+}`) as unknown as TypedDocumentString<WorkspaceExportsQuery, WorkspaceExportsQueryVariables>;
+export const WorkspaceDatasetsDocument = new TypedDocumentString(`
+    query WorkspaceDatasets($slug: String!, $first: Int, $after: String, $last: Int, $before: String) {
+  workspace(slug: $slug) {
+    id
+    datasets(first: $first, after: $after, last: $last, before: $before) {
+      edges {
+        node {
+          id
+          name
+          rowCount
+          updatedAt
+        }
+      }
+      pageInfo {
+        hasNextPage
+        hasPreviousPage
+        startCursor
+        endCursor
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<WorkspaceDatasetsQuery, WorkspaceDatasetsQueryVariables>;

@@ -1,0 +1,95 @@
+// What the dashboard asks for beyond what the command line does: lists a page long, and everything that one page of it shows.
+import { graphql } from './gql/gql.ts';
+
+graphql(`
+  fragment RunRow on DataRun {
+    id
+    state
+    registeredAt
+    registeredBy
+    settledAt
+    activeChildren
+    package { name title version }
+    progress { done total totalIsExact unit }
+    readiness { ready }
+    failure { code summary }
+  }
+`);
+
+graphql(`
+  fragment HoldFields on Hold { code message remedy since subject }
+`);
+
+export const viewerDocument = graphql(`
+  query Viewer {
+    viewer { subject permissions }
+  }
+`);
+
+export const workspacesDocument = graphql(`
+  query Workspaces($first: Int, $after: String, $last: Int, $before: String) {
+    workspaces(first: $first, after: $after, last: $last, before: $before) {
+      edges {
+        node {
+          id
+          slug
+          name
+          createdAt
+          dataRuns(first: 1) { edges { node { id state registeredAt settledAt package { name version } } } }
+        }
+      }
+      pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+    }
+  }
+`);
+
+export const workspaceRunsDocument = graphql(`
+  query WorkspaceRuns($slug: String!, $filter: DataRunFilter, $first: Int, $after: String, $last: Int, $before: String) {
+    workspace(slug: $slug) {
+      id
+      dataRuns(filter: $filter, first: $first, after: $after, last: $last, before: $before) {
+        edges { node { ...RunRow } }
+        pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+      }
+    }
+  }
+`);
+
+export const workspaceExportsDocument = graphql(`
+  query WorkspaceExports($slug: String!, $filter: ExportExecutionFilter, $first: Int, $after: String, $last: Int, $before: String) {
+    workspace(slug: $slug) {
+      id
+      exportExecutions(filter: $filter, first: $first, after: $after, last: $last, before: $before) {
+        edges {
+          node {
+            id
+            state
+            phase
+            requestedAt
+            requestedBy
+            settledAt
+            cutoff
+            manifestDigest
+            progress { done total totalIsExact unit }
+            failure { code summary }
+            whyNotRunning { ...HoldFields }
+            exportPackage { id state bytes expiresAt }
+          }
+        }
+        pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+      }
+    }
+  }
+`);
+
+export const workspaceDatasetsDocument = graphql(`
+  query WorkspaceDatasets($slug: String!, $first: Int, $after: String, $last: Int, $before: String) {
+    workspace(slug: $slug) {
+      id
+      datasets(first: $first, after: $after, last: $last, before: $before) {
+        edges { node { id name rowCount updatedAt } }
+        pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+      }
+    }
+  }
+`);

@@ -1,0 +1,50 @@
+// The one way to the server: urql over the generated documents, subscriptions that resume, and what a refusal means for the session.
+import { cacheExchange } from '@urql/exchange-graphcache';
+import { Client, type CombinedError, fetchExchange, mapExchange, subscriptionExchange, type TypedDocumentNode } from 'urql';
+import type { TypedDocumentString } from '../client/gql/graphql.ts';
+import { type ConnectionState, forwardSubscriptions } from '../client/urql.ts';
+import { expire } from './session.ts';
+
+/** As urql wants a document. It parses the text; the types are those of the generated document. */
+export function typed<Result, Variables>(document: TypedDocumentString<Result, Variables>): TypedDocumentNode<Result, Variables> {
+  return document.toString() as unknown as TypedDocumentNode<Result, Variables>; // urql takes a string for it, but has no type for one with a result
+}
+
+export type OnState = (state: ConnectionState, reason?: string) => void;
+
+export function createApi(token: string, onState: OnState): Client {
+  const url = location.origin;
+  return new Client({
+    url: `${url}/graphql`,
+    preferGetMethod: false,
+    fetchOptions: { headers: { authorization: `Bearer ${token}`, accept: 'application/json' } },
+    exchanges: [
+      mapExchange({
+        onError(error) {
+          if (codeOf(error) === 'UNAUTHENTICATED') expire(token, error.graphQLErrors[0]?.message);
+        },
+      }),
+      cacheExchange({ keys: Object.fromEntries(withoutId.map((type) => [type, () => null])) }),
+      fetchExchange,
+      subscriptionExchange({ forwardSubscription: forwardSubscriptions({ url, token }, { onState }) }),
+    ],
+  });
+}
+
+/** What belongs to the object that it was read with, and is nothing by itself. */
+const withoutId =
+  `Blocker DataRunGrant DatasetCount ExportDeliveryAttempt ExportDestination ExportSettings Failure Hold Lifecycle LifecycleRefusal
+  LifecycleState LifecycleTransition PackageResource PageInfo Progress Readiness RowAccount RowError StagedPackage DownloadLink Viewer DatasetRow
+  DataRunProgress StepProgress ExportExecutionProgress DatasetProgress PackageProblem`.split(/\s+/);
+
+export function codeOf(error: CombinedError): string {
+  if (error.networkError !== undefined) return 'UNREACHABLE';
+  const code = error.graphQLErrors[0]?.extensions['code'];
+  return typeof code === 'string' ? code : 'FAULT';
+}
+
+/** One sentence for a person. */
+export function sentenceOf(error: CombinedError): string {
+  if (error.networkError !== undefined) return 'The server cannot be reached.';
+  return error.graphQLErrors[0]?.message ?? error.message;
+}

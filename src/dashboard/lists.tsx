@@ -1,0 +1,194 @@
+// The lists of a workspace: runs, exports, datasets.
+import { Code, Table } from '@mantine/core';
+import type { ReactNode } from 'react';
+import type { DataRunState, ExportExecutionState, RunRowFragment, WorkspaceExportsQuery } from '../client/gql/graphql.ts';
+import { workspaceDatasetsDocument, workspaceExportsDocument, workspaceRunsDocument } from '../client/page-documents.ts';
+import { typed } from './api.ts';
+import { exportOf, runOf, useLive } from './live.ts';
+import { Paging, type Place, pageOf } from './paging.tsx';
+import { Bar } from './progress.tsx';
+import { bytesIn, count, Empty, Fault, Loading, State, When } from './said.tsx';
+import { useWorkspace } from './workspace-frame.tsx';
+import type { ListSearch } from './workspace-page.tsx';
+
+export interface ListProps {
+  readonly search: ListSearch;
+  readonly turn: (place: Place) => void;
+}
+
+const isFiltered = ({ states, package: name }: ListSearch) => states !== undefined || name !== undefined;
+
+export function RunsTab({ search, turn }: ListProps) {
+  const { slug } = useWorkspace();
+  const filter = {
+    ...(search.states === undefined ? {} : { states: search.states as DataRunState[] }), // from the address: the server refuses what is none
+    ...(search.package === undefined ? {} : { packageName: search.package }),
+  };
+  const [{ data, error }, again] = useLive(
+    typed(workspaceRunsDocument),
+    { slug, filter, ...pageOf(search) },
+    (event) => runOf(event) !== null,
+  );
+  if (error !== undefined) return <Fault error={error} again={() => again({ requestPolicy: 'network-only' })} />;
+  const runs = data?.workspace?.dataRuns;
+  if (runs === undefined) return <Loading what="runs" />;
+  if (runs.edges.length === 0) {
+    return isFiltered(search) ? (
+      <Empty title="No run is like that">Choose other states, or another package.</Empty>
+    ) : (
+      <Empty title="Nothing was loaded yet">
+        Load a data package: <Code>npx packhorse load PATH --workspace {slug}</Code>. It shows here as soon as it is registered.
+      </Empty>
+    );
+  }
+  return (
+    <>
+      <Wide label="Runs" head={['Package', 'State', 'Progress', 'Data', 'Registered', 'By', 'Why']}>
+        {runs.edges.map(({ node }) => (
+          <RunLine key={node.id} run={node} />
+        ))}
+      </Wide>
+      <Paging pageInfo={runs.pageInfo} go={turn} />
+    </>
+  );
+}
+
+function RunLine({ run }: { readonly run: RunRowFragment }) {
+  return (
+    <Table.Tr data-run={run.id}>
+      <Table.Td>
+        {run.package.name} {run.package.version}
+      </Table.Td>
+      <Table.Td>
+        <State state={run.state} />
+      </Table.Td>
+      <Table.Td>
+        <Bar progress={run.progress} state={run.state} label={`${run.package.name} read`} />
+      </Table.Td>
+      <Table.Td>{run.readiness.ready ? 'ready' : 'not ready'}</Table.Td>
+      <Table.Td>
+        <When at={run.registeredAt} />
+      </Table.Td>
+      <Table.Td>{run.registeredBy}</Table.Td>
+      <Table.Td className="text">{run.failure?.summary}</Table.Td>
+    </Table.Tr>
+  );
+}
+
+export function ExportsTab({ search, turn }: ListProps) {
+  const { slug } = useWorkspace();
+  const filter = search.states === undefined ? {} : { states: search.states as ExportExecutionState[] }; // as above
+  const [{ data, error }, again] = useLive(
+    typed(workspaceExportsDocument),
+    { slug, filter, ...pageOf(search) },
+    (event) => exportOf(event) !== null,
+  );
+  if (error !== undefined) return <Fault error={error} again={() => again({ requestPolicy: 'network-only' })} />;
+  const exports = data?.workspace?.exportExecutions;
+  if (exports === undefined) return <Loading what="exports" />;
+  if (exports.edges.length === 0) {
+    return isFiltered(search) ? (
+      <Empty title="No export is like that">Choose other states.</Empty>
+    ) : (
+      <Empty title="Nothing was exported yet">
+        Take the workspace out as it is at one moment: <Code>npx packhorse export --workspace {slug}</Code>.
+      </Empty>
+    );
+  }
+  return (
+    <>
+      <Wide label="Exports" head={['Cutoff', 'State', 'Progress', 'Package', 'Requested', 'By', 'Why']}>
+        {exports.edges.map(({ node }) => (
+          <ExportLine key={node.id} execution={node} />
+        ))}
+      </Wide>
+      <Paging pageInfo={exports.pageInfo} go={turn} />
+    </>
+  );
+}
+
+type Listed = NonNullable<WorkspaceExportsQuery['workspace']>['exportExecutions']['edges'][number]['node'];
+
+function ExportLine({ execution }: { readonly execution: Listed }) {
+  const { state, cutoff, progress, exportPackage, requestedAt, requestedBy, failure, whyNotRunning } = execution;
+  return (
+    <Table.Tr data-export={execution.id}>
+      <Table.Td>{cutoff}</Table.Td>
+      <Table.Td>
+        <State state={state} />
+      </Table.Td>
+      <Table.Td>
+        <Bar progress={progress} state={state} label="Exported" />
+      </Table.Td>
+      <Table.Td>
+        {exportPackage && (
+          <>
+            <State state={exportPackage.state} /> {exportPackage.bytes !== null && bytesIn(exportPackage.bytes)}
+          </>
+        )}
+      </Table.Td>
+      <Table.Td>
+        <When at={requestedAt} />
+      </Table.Td>
+      <Table.Td>{requestedBy}</Table.Td>
+      <Table.Td className="text">{failure?.summary ?? whyNotRunning[0]?.message}</Table.Td>
+    </Table.Tr>
+  );
+}
+
+export function DatasetsTab({ search, turn }: ListProps) {
+  const { slug } = useWorkspace();
+  const [{ data, error }, again] = useLive(
+    typed(workspaceDatasetsDocument),
+    { slug, ...pageOf(search) },
+    (event) => runOf(event) !== null && event.to === 'SUCCEEDED',
+  );
+  if (error !== undefined) return <Fault error={error} again={() => again({ requestPolicy: 'network-only' })} />;
+  const datasets = data?.workspace?.datasets;
+  if (datasets === undefined) return <Loading what="datasets" />;
+  if (datasets.edges.length === 0) return <Empty title="There are no data yet">Datasets come into being when a run writes them.</Empty>;
+  return (
+    <>
+      <Wide label="Datasets" head={['Dataset', 'Rows#', 'Changed']}>
+        {datasets.edges.map(({ node }) => (
+          <Table.Tr key={node.id}>
+            <Table.Td>{node.name}</Table.Td>
+            <Table.Td className="num">{count(node.rowCount)}</Table.Td>
+            <Table.Td>
+              <When at={node.updatedAt} />
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Wide>
+      <Paging pageInfo={datasets.pageInfo} go={turn} />
+    </>
+  );
+}
+
+interface WideProps {
+  readonly label: string;
+  /** `#` at the end: numbers, to the right. */
+  readonly head: readonly string[];
+  readonly children: ReactNode;
+}
+
+/** A table that is moved sideways on a narrow screen, by the keyboard too. */
+export function Wide({ label, head, children }: WideProps) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard (WCAG 2.1.1)
+    <section className="wide" aria-label={label} tabIndex={0}>
+      <Table highlightOnHover>
+        <Table.Thead>
+          <Table.Tr>
+            {head.map((name) => (
+              <Table.Th key={name} className={name.endsWith('#') ? 'num' : undefined} scope="col">
+                {name.replace('#', '')}
+              </Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>{children}</Table.Tbody>
+      </Table>
+    </section>
+  );
+}

@@ -1,0 +1,104 @@
+// What is shown follows what is committed: each event of the workspace has those queries asked again that it touches.
+import { createContext, useCallback, useContext, useEffect, useRef, useState } from 'react';
+import { type AnyVariables, type CombinedError, type DocumentInput, type UseQueryResponse, useClient, useQuery } from 'urql';
+import { workspaceDocument, workspaceEventsDocument } from '../client/documents.ts';
+import type { EventFieldsFragment, WorkspaceEventsSubscription } from '../client/gql/graphql.ts';
+import { codeOf, typed } from './api.ts';
+
+export type SeenEvent = WorkspaceEventsSubscription['workspaceEvents'];
+type Listener = (event: SeenEvent | null) => void;
+
+export interface Feed {
+  /** Newest first, since the page was opened. */
+  readonly recent: readonly SeenEvent[];
+  /** Told of each event; of null where events were lost to retention, and everything has to be read again. */
+  readonly listen: (listener: Listener) => () => void;
+  /** What ended the stream for good. */
+  readonly error: CombinedError | null;
+}
+
+const keptEvents = 500;
+/** Between two readings of one and the same query: a run of many datasets makes many events. */
+const pauseMs = 150;
+
+export const FeedContext = createContext<Feed | null>(null);
+
+/** Follows a workspace from a cursor. What is read after that cursor misses nothing. */
+export function useFeed(slug: string, workspace: string, from: string): Feed {
+  const client = useClient();
+  const listeners = useRef(new Set<Listener>());
+  const [recent, setRecent] = useState<readonly SeenEvent[]>([]);
+  const [error, setError] = useState<CombinedError | null>(null);
+  const [start, setStart] = useState(from);
+  useEffect(() => {
+    const tell = (event: SeenEvent | null) => {
+      for (const listener of listeners.current) listener(event);
+    };
+    const goOnFromNow = async () => {
+      const { data } = await client.query(typed(workspaceDocument), { slug }, { requestPolicy: 'network-only' });
+      if (data?.workspace) setStart(data.workspace.lastEventCursor);
+      tell(null); // after the cursor was read, so that nothing falls between
+    };
+    const following = client
+      .subscription(typed(workspaceEventsDocument), { workspace, after: start })
+      .subscribe(({ data, error: failure }) => {
+        if (failure !== undefined) {
+          if (codeOf(failure) !== 'CURSOR_EXPIRED') return setError(failure);
+          goOnFromNow().catch(setError);
+          return;
+        }
+        if (data === undefined) return;
+        const event = data.workspaceEvents;
+        setRecent((before) => [event, ...before].slice(0, keptEvents));
+        tell(event);
+      });
+    return () => following.unsubscribe();
+  }, [client, slug, workspace, start]);
+  const listen = useCallback((listener: Listener) => {
+    listeners.current.add(listener);
+    return () => listeners.current.delete(listener);
+  }, []);
+  return { recent, listen, error };
+}
+
+/** As `useQuery`, and asked again whenever an event touches it: one question at a time, and one more for whatever happened meanwhile. */
+export function useLive<Result, Variables extends AnyVariables>(
+  query: DocumentInput<Result, Variables>,
+  variables: Variables,
+  touches: (event: EventFieldsFragment) => boolean,
+): UseQueryResponse<Result, Variables> {
+  const feed = useContext(FeedContext);
+  const response = useQuery<Result, Variables>({ query, variables, requestPolicy: 'cache-and-network' } as Parameters<
+    typeof useQuery<Result, Variables>
+  >[0]); // its own type asks, by a condition on Variables, for what is given
+  const [{ fetching, stale }, execute] = response;
+  const state = useRef({ busy: false, dirty: false, touches, execute });
+  state.current.busy = fetching || stale;
+  state.current.touches = touches;
+  state.current.execute = execute;
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const ask = useCallback(() => {
+    state.current.dirty = true;
+    if (state.current.busy || timer.current !== undefined) return;
+    timer.current = setTimeout(() => {
+      timer.current = undefined;
+      if (state.current.busy) return; // asked when that is answered
+      state.current.dirty = false;
+      state.current.execute({ requestPolicy: 'network-only' });
+    }, pauseMs);
+  }, []);
+  useEffect(() => {
+    if (!fetching && !stale && state.current.dirty) ask();
+  }, [fetching, stale, ask]);
+  useEffect(() => feed?.listen((event) => (event === null || state.current.touches(event) ? ask() : undefined)), [feed?.listen, ask]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return response;
+}
+
+export function runOf(event: EventFieldsFragment): string | null {
+  return event.__typename === 'DataRunEvent' ? event.dataRun.id : null;
+}
+
+export function exportOf(event: EventFieldsFragment): string | null {
+  return event.__typename === 'ExportExecutionEvent' ? event.exportExecution.id : null;
+}

@@ -1,0 +1,39 @@
+// The addresses of the pages. What is searched for and where one is in a list stands in them, so that a page can be sent to somebody.
+import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router';
+import { Frame } from './frame.tsx';
+import { Missing } from './said.tsx';
+import { WorkspaceFrame } from './workspace-frame.tsx';
+import { parseListSearch, WorkspacePage } from './workspace-page.tsx';
+import { WorkspacesPage } from './workspaces-page.tsx';
+
+const root = createRootRoute({ component: Frame, notFoundComponent: () => <Missing what="page" /> });
+
+const workspaces = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  component: WorkspacesPage,
+  validateSearch: (search: Record<string, unknown>) => {
+    const { after, before } = parseListSearch(search);
+    return { ...(after === undefined ? {} : { after }), ...(before === undefined ? {} : { before }) };
+  },
+});
+
+const workspace = createRoute({ getParentRoute: () => root, path: '/workspaces/$slug', component: WorkspaceFrame });
+
+const workspaceLists = createRoute({
+  getParentRoute: () => workspace,
+  path: '/',
+  component: WorkspacePage,
+  validateSearch: parseListSearch,
+});
+
+export const router = createRouter({
+  routeTree: root.addChildren([workspaces, workspace.addChildren([workspaceLists])]),
+  scrollRestoration: true,
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

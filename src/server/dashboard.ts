@@ -1,0 +1,62 @@
+// The dashboard as it was built: one page for all of its addresses, and the files that the page names, whose names change with their content.
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import path from 'node:path';
+import sirv from 'sirv';
+
+/** Whether it was the dashboard’s to answer. */
+export type Dashboard = (pathname: string, request: IncomingMessage, response: ServerResponse) => boolean;
+
+const built = path.resolve(import.meta.dirname, '../../dist/dashboard'); // the same from src/ and from dist/
+const assets = '/assets/';
+const pages = /^\/(workspaces(\/.*)?|lifecycles)?$/;
+
+export function dashboard(): Dashboard {
+  const index = path.join(built, 'index.html');
+  if (!existsSync(index)) return notBuilt;
+  const html = readFileSync(index, 'utf8');
+  const files = sirv(built, { gzip: true, etag: false, immutable: true, maxAge: 31_536_000, setHeaders: asTheyAre });
+  return (pathname, request, response) => {
+    if (pathname.startsWith(assets)) {
+      files(request, response, () => void response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' }).end('not found\n'));
+      return true;
+    }
+    if (!pages.test(pathname)) return false;
+    const nonce = randomBytes(18).toString('base64');
+    response.writeHead(200, headers(nonce)).end(request.method === 'HEAD' ? undefined : html.replaceAll('CSP_NONCE', nonce));
+    return true;
+  };
+}
+
+/** As where the sources run, or only `tsc` did. */
+const notBuilt: Dashboard = (pathname, _, response) => {
+  if (!pages.test(pathname)) return false;
+  response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' }).end('The dashboard is not built: npm run build\n');
+  return true;
+};
+
+function asTheyAre(response: ServerResponse): void {
+  response.setHeader('x-content-type-options', 'nosniff');
+}
+
+function headers(nonce: string): Record<string, string> {
+  return {
+    'content-type': 'text/html; charset=utf-8',
+    'cache-control': 'no-store', // it names the files of this build, and its nonce holds once
+    'content-security-policy': [
+      "default-src 'none'",
+      `script-src 'self' 'nonce-${nonce}'`,
+      `style-src 'self' 'nonce-${nonce}'`,
+      "img-src 'self' data:",
+      "font-src 'self'",
+      "connect-src 'self'",
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+    ].join('; '),
+    'cross-origin-opener-policy': 'same-origin',
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+  };
+}
