@@ -62,8 +62,7 @@ async function leased(driver: Driver, runId: string, { authorise, by, until = Nu
   const { fence } = taken;
   const renew = () => prisma.$executeRaw`UPDATE data_run SET ${lease} WHERE id = ${runId}::uuid AND fence = ${fence}`;
   try {
-    const caller = await authorise(prisma);
-    let answers: Answers = await poll(driver, runId, caller);
+    let answers: Answers = await poll(driver, runId, () => authorise(prisma));
     // Each turn writes what was learnt and what is intended, then calls. A turn that intends nothing is the last.
     const { targets, settings } = driver;
     const turn = { runId, fence, authorise, by, targets, settleMs: 2 * settings.deadlineMs };

@@ -14,8 +14,8 @@ interface Asking {
 
 const followed = ['SUBMITTING', 'ACTIVE', 'CANCELLING'] as const satisfies readonly DataRunStep['state'][];
 
-/** Asks every child that may be at work how it stands; asks those of a cancelled run again to stop. */
-export async function poll(driver: Asking, runId: string, caller: Caller): Promise<Answers> {
+/** Asks every child that may be at work how it stands; asks those of a cancelled run again to stop. In the name of whoever may be named then. */
+export async function poll(driver: Asking, runId: string, named: () => Promise<Caller>): Promise<Answers> {
   const run = await driver.db.prisma.dataRun.findUnique({ where: { id: runId } });
   const steps = await driver.db.prisma.dataRunStep.findMany({
     where: { runId, OR: [{ state: { in: [...followed] } }, { overdueSince: { not: null } }] },
@@ -25,6 +25,7 @@ export async function poll(driver: Asking, runId: string, caller: Caller): Promi
   const late = await overdue(driver, runId, steps);
   const isStopping = ({ state }: DataRunStep) => state === 'CANCELLING' || state === 'FAILED';
   const working = steps.filter((step) => !isStopping(step) && !late.has(step.id));
+  const caller = await named();
   const [stopped, stoppedLate, polled] = await Promise.all([
     askToStop(driver.targets, steps.filter(isStopping), caller, deadline),
     askToStop(
@@ -38,7 +39,9 @@ export async function poll(driver: Asking, runId: string, caller: Caller): Promi
   ]);
   // Under an ended run what the target does not know must not be taken later: the tombstone comes before the step is let go.
   const unknownToIt = hasEnded(run) ? working.filter((step) => polled.get(step.id)?.answer.is === 'none') : [];
-  const buried = await askToStop(driver.targets, unknownToIt, caller, deadline);
+  if (unknownToIt.length === 0) return new Map([...stopped, ...stoppedLate, ...polled]);
+  // A whole deadline after the first question: whoever was named then may have lost their access meanwhile.
+  const buried = await askToStop(driver.targets, unknownToIt, await named(), deadline);
   return new Map([...stopped, ...stoppedLate, ...polled, ...buried]);
 }
 

@@ -147,6 +147,34 @@ it('is asked for at every turn of a pass that the subject makes', async () => {
   expect((await readRun(app, id)).steps[1].state).toBe('PENDING');
 });
 
+it('is asked for again before what a pass asks its children second', async () => {
+  const workspaceId = await createWorkspace(app, 'second');
+  const id = await registered(app, workspaceId, [scripted('fails'), scripted('lost')]);
+  const cancelByKey = target.cancelByKey.bind(target);
+  const named: string[] = [];
+  try {
+    target.cancelByKey = (key, caller, signal) => {
+      named.push(caller.subject);
+      return cancelByKey(key, caller, signal);
+    };
+    target.script = {
+      submit: ({ dataset }) => (dataset.name === 'lost' ? { is: 'unknown', message: 'it did not get there' } : null),
+      async find() {
+        if ((await readRun(app, id)).state !== 'FAILED') return { is: 'unknown', message: 'not yet' };
+        await setAccess(app, 'revokeAccess', workspaceId, 'eve'); // who was named in this question
+        return { is: 'none' };
+      },
+    };
+    await mutate(app, 'startDataRun', { dataRunId: id }, eve);
+    await expect.poll(async () => (await readRun(app, id)).activeChildren).toBe(2);
+    target.end('fails', 'failed');
+    await expect.poll(() => named.length).toBeGreaterThan(0);
+    expect(named[0]).toBe('driver');
+  } finally {
+    Object.assign(target, { cancelByKey, script: {} });
+  }
+});
+
 it('leaves no grant behind, whichever of the two is first', async () => {
   const workspaceId = await createWorkspace(app, 'race');
   const id = await registered(app, workspaceId, [scripted('one')]);
