@@ -7,6 +7,7 @@ import { buffer } from 'node:stream/consumers';
 import pg from 'pg';
 import { afterAll, expect, it } from 'vitest';
 import { packFolder } from '../../src/packages/pack.ts';
+import { built } from '../support/built.ts';
 import { freshDatabase } from '../support/database.ts';
 import { shared } from '../support/folders.ts';
 import { nodesOn } from '../support/nodes.ts';
@@ -46,16 +47,6 @@ const databaseUrl = await freshDatabase();
 const pool = new pg.Pool({ connectionString: databaseUrl, max: 2 });
 afterAll(() => pool.end());
 const nodes = nodesOn(databaseUrl);
-
-/** What is published, since the loader of TypeScript alone takes 100 MiB. */
-function built(): string[] {
-  const root = path.resolve(import.meta.dirname, '../..');
-  execFileSync(process.execPath, [path.join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json'], {
-    cwd: root,
-    stdio: 'pipe',
-  });
-  return ['--enable-source-maps', path.join(root, 'dist/cli/main.js')];
-}
 
 const phases: [string, RegExp][] = [
   ['read', /^COPY/],

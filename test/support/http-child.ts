@@ -14,6 +14,8 @@ export interface ChildJob {
   state: WireJob['state'];
   cancelAsked: number;
   more: Partial<WireJob>;
+  /** It goes by this id too. */
+  alias: string | null;
 }
 
 export interface ChildCall {
@@ -21,16 +23,25 @@ export interface ChildCall {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly body: string;
+  /** What it is about, if that is there already. */
+  readonly job: ChildJob | undefined;
   /** What an honest service does, effects included; not sent yet. */
   readonly honest: () => { readonly status: number; readonly body: object | null };
   readonly send: (answer: { readonly status: number; readonly body: object | null }) => void;
+}
+
+export interface ReceivedCall extends Pick<ChildCall, 'name' | 'body'> {
+  readonly key: string | null;
+  readonly token: string;
+  /** By Date.now(). */
+  readonly at: number;
 }
 
 export interface HttpChild {
   readonly url: string;
   /** Every job it ever created. */
   readonly jobs: ChildJob[];
-  readonly calls: { readonly name: CallName; readonly key: string | null; readonly body: string; readonly token: string }[];
+  readonly calls: ReceivedCall[];
   job(dataset: string): ChildJob;
   end(dataset: string, state: WireJob['state'], more?: Partial<WireJob>): void;
   /** True: it has answered, or never will. */
@@ -55,14 +66,17 @@ export async function httpChild(): Promise<HttpChild> {
   const buried = new Set<string>();
   const sockets = new Set<Socket>();
   let connections = 0;
-  const shown = ({ id, key, state, more }: ChildJob) => ({ id, state, idempotencyKey: key, ...more });
   const ended = (state: string) => state !== 'queued' && state !== 'running';
-  const told = (job: ChildJob | undefined, status = 200) =>
-    job === undefined ? { status: 404, body: null } : { status, body: shown(job) };
+  const told = (job: ChildJob | undefined, status = 200, id = job?.id) =>
+    job === undefined ? { status: 404, body: null } : { status, body: { id, state: job.state, idempotencyKey: job.key, ...job.more } };
+
+  const keyed = new Map<string, ChildJob>();
+  const named = new Map<string, ChildJob>();
+  const jobOf = (what: string) => named.get(what) ?? child.jobs.find(({ alias }) => alias === what);
 
   function honest(name: CallName, what: string, key: string, body: string) {
     if (name === 'submit') {
-      const known = child.jobs.find((job) => job.key === key);
+      const known = keyed.get(key);
       if (known !== undefined) return told(known);
       const job: ChildJob = {
         id: `job-${child.jobs.length + 1}`,
@@ -71,18 +85,22 @@ export async function httpChild(): Promise<HttpChild> {
         state: buried.has(key) ? 'cancelled' : child.begins,
         cancelAsked: 0,
         more: {},
+        alias: null,
       };
       child.jobs.push(job);
+      keyed.set(key, job);
+      named.set(job.id, job);
       return told(job, 201);
     }
     const byKey = name === 'find' || name === 'cancelByKey';
-    const job = child.jobs.find((one) => (byKey ? one.key : one.id) === what);
-    if (name === 'find' || name === 'read') return told(job);
+    const job = byKey ? keyed.get(what) : jobOf(what);
+    const id = byKey ? job?.id : what;
+    if (name === 'find' || name === 'read') return told(job, 200, id);
     if (name === 'cancelByKey') buried.add(what);
     if (job === undefined) return name === 'cancelByKey' ? { status: 202, body: null } : told(job);
     job.cancelAsked++;
     if (!ended(job.state)) job.state = 'cancelled';
-    return told(job, 202);
+    return told(job, 202, id);
   }
 
   const server = createServer((request, response) => {
@@ -95,11 +113,12 @@ export async function httpChild(): Promise<HttpChild> {
     if (name === undefined || form === undefined) return void response.writeHead(404).end();
     const what = decodeURIComponent(form.exec(url)?.[1] ?? '');
     const key = name === 'submit' ? String(headers['idempotency-key']) : name === 'find' || name === 'cancelByKey' ? what : null;
-    child.calls.push({ name, key, body, token: String(headers.authorization).replace(/^Bearer /, '') });
+    child.calls.push({ name, key, body, token: String(headers.authorization).replace(/^Bearer /, ''), at: Date.now() });
     const send: ChildCall['send'] = ({ status, body: said }) => {
       response.writeHead(status, { 'content-type': 'application/json' }).end(said === null ? '' : JSON.stringify(said));
     };
-    const call = { name, request, response, body, honest: () => honest(name, what, key ?? '', body), send };
+    const job = key === null ? jobOf(what) : keyed.get(key);
+    const call = { name, request, response, body, job, honest: () => honest(name, what, key ?? '', body), send };
     if (child.misbehave?.(call) !== true) send(call.honest());
   }
   server.on('connection', (socket) => {

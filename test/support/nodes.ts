@@ -10,7 +10,7 @@ import { issueToken } from '../../src/auth/token.ts';
 import { readConfig } from '../../src/config.ts';
 import { type Answer, everything, type TestApp } from './app.ts';
 
-const secret = 'a secret that all nodes of a test share';
+export const nodeSecret = 'a secret that all nodes of a test share';
 
 export interface Node {
   readonly pid: number;
@@ -58,7 +58,7 @@ export function nodesOn(databaseUrl: string): Nodes {
         ...fast,
         DATABASE_URL: databaseUrl,
         PACKHORSE_HOME: home,
-        PACKHORSE_JWT_SECRET: secret,
+        PACKHORSE_JWT_SECRET: nodeSecret,
         PACKHORSE_LOG_LEVEL: 'warn',
         PORT: '0',
         ...env,
@@ -112,7 +112,7 @@ function nodeOf(child: ChildProcess, env: Record<string, string>): Node {
   ready.catch(() => {}); // killed while it starts, which a campaign does on purpose
   const { jwt } = readConfig(env);
   const token = issueToken(
-    { secret: new TextEncoder().encode(secret), audience: jwt.audience, issuer: jwt.issuer },
+    { secret: new TextEncoder().encode(nodeSecret), audience: jwt.audience, issuer: jwt.issuer },
     { subject: 'ann', permissions: everything, workspaces: ['*'], expiresInSeconds: 3_600 },
   );
   const graphql = async (query: string, variables: Record<string, unknown> = {}): Promise<Answer> => {
