@@ -1,4 +1,5 @@
-// Keeps the built-in loader at a place of its work for as long as a test wants, by locks of the database that only the loader meets.
+// Keeps a process at a place of its work for as long as a test wants, by locks of the database that it meets there: most of them the
+// built-in loader's.
 import pg from 'pg';
 import { onTestFinished } from 'vitest';
 import { uuidOf } from './states.ts';
@@ -47,6 +48,20 @@ export async function holdWriting(databaseUrl: string, workspaceId: string, data
   };
 }
 
+/** Whatever needs a lock that the statement takes. Resolves once it has it, which may be when somebody else has let go. */
+export async function holdRows(databaseUrl: string, statement: string, values: readonly unknown[] = []): Promise<Hold> {
+  const client = await connected(databaseUrl);
+  await client.query('BEGIN');
+  await client.query(statement, [...values]);
+  return {
+    waiting: () => waitingFor(client),
+    async release() {
+      await client.query('ROLLBACK');
+      await client.end();
+    },
+  };
+}
+
 async function connected(databaseUrl: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'test hold' });
   await client.connect();
@@ -68,22 +83,26 @@ async function waitingFor(client: pg.Client): Promise<number | null> {
   return rows[0]?.pid ?? null;
 }
 
-const settleLock = 4_712;
-
 /** At the end of the transaction that writes: every row is written, and nothing is committed. */
-export async function holdSettling(databaseUrl: string): Promise<Hold> {
+export const holdSettling = (databaseUrl: string): Promise<Hold> => holdUpdates(databaseUrl, 'dataset', 'true');
+
+const updateLock = 4_712;
+
+/** Whoever is about to update a row of the table so that the condition, of OLD and NEW, holds. */
+export async function holdUpdates(databaseUrl: string, table: string, when: string): Promise<Hold> {
   const client = await connected(databaseUrl);
   await client.query(`
-    CREATE OR REPLACE FUNCTION hold_settling() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-      PERFORM pg_advisory_xact_lock_shared(${settleLock});
+    CREATE OR REPLACE FUNCTION hold_update() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      PERFORM pg_advisory_xact_lock_shared(${updateLock});
       RETURN NEW;
     END $$;
-    CREATE OR REPLACE TRIGGER hold_settling BEFORE UPDATE ON dataset FOR EACH ROW EXECUTE FUNCTION hold_settling()`);
-  await client.query(`SELECT pg_advisory_lock(${settleLock})`);
+    CREATE OR REPLACE TRIGGER hold_update BEFORE UPDATE ON ${table} FOR EACH ROW WHEN (${when}) EXECUTE FUNCTION hold_update()`);
+  await client.query(`SELECT pg_advisory_lock(${updateLock})`);
   return {
     waiting: () => waitingFor(client),
     async release() {
-      await client.query(`SELECT pg_advisory_unlock(${settleLock}); DROP TRIGGER hold_settling ON dataset`);
+      await client.query(`SELECT pg_advisory_unlock(${updateLock})`);
+      await client.query(`DROP TRIGGER hold_update ON ${table}`);
       await client.end();
     },
   };
