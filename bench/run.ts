@@ -1,4 +1,4 @@
-// Ratios, each side measured in the same run on the same Postgres: `npm run bench [-- transition|list|load|export|download|subscribers]`.
+// Ratios, each side measured in the same run on the same Postgres: `npm run bench [-- transition|list|load|export|download|subscribers|targets]`.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -8,6 +8,7 @@ import { benchExport } from './export.ts';
 import { benchList } from './list.ts';
 import { benchLoad } from './load.ts';
 import { benchSubscribers } from './subscribers.ts';
+import { benchTargets } from './targets.ts';
 import { benchTransition } from './transition.ts';
 
 const wanted = process.argv.slice(2);
@@ -18,6 +19,7 @@ const benches = {
   export: benchExport,
   download: benchDownload,
   subscribers: benchSubscribers,
+  targets: benchTargets,
 };
 
 const home = mkdtempSync(path.join(tmpdir(), 'packhorse-bench-'));
