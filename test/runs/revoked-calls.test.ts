@@ -3,7 +3,7 @@
 import { decodeJwt } from 'jose';
 import { expect, it } from 'vitest';
 import { setAccess } from '../auth/access-story.ts';
-import { mulberry32 } from '../support/random.ts';
+import { seeded } from '../support/random.ts';
 import { remoteGround } from '../support/remote-ground.ts';
 import { registered, uuidOf } from '../support/states.ts';
 import { createWorkspace, mutate, type Resource, reach, readRun } from '../support/story.ts';
@@ -11,7 +11,7 @@ import { createWorkspace, mutate, type Resource, reach, readRun } from '../suppo
 const production = { PACKHORSE_LEASE_MS: '30000', PACKHORSE_HEARTBEAT_MS: '10000', PACKHORSE_CANCEL_DEADLINE_MS: '5000' };
 const { app, child } = await remoteGround([{ maxConcurrent: 100 }], production);
 const seed = Number(process.env['REVOKED_SEED'] ?? Date.now() % 1_000_000);
-const random = mulberry32(seed);
+const random = seeded(seed);
 const allowedMs = 5_000;
 const datasets = 8;
 
