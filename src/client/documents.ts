@@ -23,6 +23,7 @@ graphql(`
     readiness { ready blockers { code dataset message count sampleKeys clearedBy } }
     whyNotRunning { code message remedy since subject }
     steps {
+      id
       dataset
       target
       state

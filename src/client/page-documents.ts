@@ -93,3 +93,38 @@ export const workspaceDatasetsDocument = graphql(`
     }
   }
 `);
+
+export const runPageDocument = graphql(`
+  query RunPage($id: ID!) {
+    dataRun(id: $id) {
+      ...RunFields
+      progress { done total totalIsExact unit }
+      previousRun { id }
+      grant { subject grantedAt expiresAt endedAt targets }
+      outstandingCancellations { id dataset state cancelAnswer }
+      steps {
+        id
+        position
+        dependsOn
+        progress { done total totalIsExact unit }
+        blockers { code dataset message count sampleKeys clearedBy }
+        whyNotRunning { ...HoldFields }
+        submittedAt
+        settledAt
+      }
+    }
+  }
+`);
+
+export const renewDataRunGrantDocument = graphql(`
+  mutation RenewDataRunGrant($input: RenewDataRunGrantInput!) {
+    renewDataRunGrant(input: $input) {
+      __typename
+      ... on DataRun { id grant { subject grantedAt expiresAt endedAt targets } }
+      ... on NotFoundError { code message }
+      ... on ForbiddenError { code message permission dataset }
+      ... on ConflictError { code message conflictingId }
+      ... on InvalidInputError { code message field }
+    }
+  }
+`);

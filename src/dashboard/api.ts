@@ -1,5 +1,4 @@
 // The one way to the server: urql over the generated documents, subscriptions that resume, and what a refusal means for the session.
-import { cacheExchange } from '@urql/exchange-graphcache';
 import { Client, type CombinedError, fetchExchange, mapExchange, subscriptionExchange, type TypedDocumentNode } from 'urql';
 import type { TypedDocumentString } from '../client/gql/graphql.ts';
 import { type ConnectionState, forwardSubscriptions } from '../client/urql.ts';
@@ -18,24 +17,18 @@ export function createApi(token: string, onState: OnState): Client {
     url: `${url}/graphql`,
     preferGetMethod: false,
     fetchOptions: { headers: { authorization: `Bearer ${token}`, accept: 'application/json' } },
+    // No cache: what is shown is asked again when it changed, and a cache between would have answers of its own (docs/decisions/0017-dashboard.md).
     exchanges: [
       mapExchange({
         onError(error) {
           if (codeOf(error) === 'UNAUTHENTICATED') expire(token, error.graphQLErrors[0]?.message);
         },
       }),
-      cacheExchange({ keys: Object.fromEntries(withoutId.map((type) => [type, () => null])) }),
       fetchExchange,
       subscriptionExchange({ forwardSubscription: forwardSubscriptions({ url, token }, { onState }) }),
     ],
   });
 }
-
-/** What belongs to the object that it was read with, and is nothing by itself. */
-const withoutId =
-  `Blocker DataRunGrant DatasetCount ExportDeliveryAttempt ExportDestination ExportSettings Failure Hold Lifecycle LifecycleRefusal
-  LifecycleState LifecycleTransition PackageResource PageInfo Progress Readiness RowAccount RowError StagedPackage DownloadLink Viewer DatasetRow
-  DataRunProgress StepProgress ExportExecutionProgress DatasetProgress PackageProblem`.split(/\s+/);
 
 export function codeOf(error: CombinedError): string {
   if (error.networkError !== undefined) return 'UNREACHABLE';

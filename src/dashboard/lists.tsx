@@ -1,5 +1,6 @@
 // The lists of a workspace: runs, exports, datasets.
-import { Code, Table } from '@mantine/core';
+import { Anchor, Code, Table } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { DataRunState, ExportExecutionState, RunRowFragment, WorkspaceExportsQuery } from '../client/gql/graphql.ts';
 import { workspaceDatasetsDocument, workspaceExportsDocument, workspaceRunsDocument } from '../client/page-documents.ts';
@@ -45,7 +46,7 @@ export function RunsTab({ search, turn }: ListProps) {
     <>
       <Wide label="Runs" head={['Package', 'State', 'Progress', 'Data', 'Registered', 'By', 'Why']}>
         {runs.edges.map(({ node }) => (
-          <RunLine key={node.id} run={node} />
+          <RunLine key={node.id} slug={slug} run={node} />
         ))}
       </Wide>
       <Paging pageInfo={runs.pageInfo} go={turn} />
@@ -53,11 +54,13 @@ export function RunsTab({ search, turn }: ListProps) {
   );
 }
 
-function RunLine({ run }: { readonly run: RunRowFragment }) {
+function RunLine({ slug, run }: { readonly slug: string; readonly run: RunRowFragment }) {
   return (
     <Table.Tr data-run={run.id}>
       <Table.Td>
-        {run.package.name} {run.package.version}
+        <Anchor inherit renderRoot={(props) => <Link {...props} to="/workspaces/$slug/runs/$runId" params={{ slug, runId: run.id }} />}>
+          {run.package.name} {run.package.version}
+        </Anchor>
       </Table.Td>
       <Table.Td>
         <State state={run.state} />
@@ -177,7 +180,7 @@ export function Wide({ label, head, children }: WideProps) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard (WCAG 2.1.1)
     <section className="wide" aria-label={label} tabIndex={0}>
-      <Table highlightOnHover>
+      <Table highlightOnHover horizontalSpacing="xs" fz="sm">
         <Table.Thead>
           <Table.Tr>
             {head.map((name) => (

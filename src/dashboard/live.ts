@@ -67,31 +67,35 @@ export function useLive<Result, Variables extends AnyVariables>(
   variables: Variables,
   touches: (event: EventFieldsFragment) => boolean,
 ): UseQueryResponse<Result, Variables> {
+  const client = useClient();
   const feed = useContext(FeedContext);
-  const response = useQuery<Result, Variables>({ query, variables, requestPolicy: 'cache-and-network' } as Parameters<
+  const response = useQuery<Result, Variables>({ query, variables, requestPolicy: 'network-only' } as Parameters<
     typeof useQuery<Result, Variables>
   >[0]); // its own type asks, by a condition on Variables, for what is given
-  const [{ fetching, stale }, execute] = response;
-  const state = useRef({ busy: false, dirty: false, touches, execute });
-  state.current.busy = fetching || stale;
-  state.current.touches = touches;
-  state.current.execute = execute;
-  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  const ask = useCallback(() => {
-    state.current.dirty = true;
-    if (state.current.busy || timer.current !== undefined) return;
-    timer.current = setTimeout(() => {
-      timer.current = undefined;
-      if (state.current.busy) return; // asked when that is answered
-      state.current.dirty = false;
-      state.current.execute({ requestPolicy: 'network-only' });
-    }, pauseMs);
-  }, []);
+  const now = useRef({ query, variables, touches, asking: false, again: false, gone: false });
+  Object.assign(now.current, { query, variables, touches });
   useEffect(() => {
-    if (!fetching && !stale && state.current.dirty) ask();
-  }, [fetching, stale, ask]);
-  useEffect(() => feed?.listen((event) => (event === null || state.current.touches(event) ? ask() : undefined)), [feed?.listen, ask]);
-  useEffect(() => () => clearTimeout(timer.current), []);
+    const it = now.current;
+    it.gone = false;
+    const ask = async () => {
+      it.again = true;
+      if (it.asking) return;
+      it.asking = true;
+      while (it.again && !it.gone) {
+        await new Promise((resolve) => setTimeout(resolve, pauseMs));
+        it.again = false;
+        await client.query(it.query, it.variables, { requestPolicy: 'network-only' }).toPromise();
+      }
+      it.asking = false;
+    };
+    const leave = feed?.listen((event) => {
+      if (event === null || it.touches(event)) ask().catch(reportError);
+    });
+    return () => {
+      it.gone = true;
+      leave?.();
+    };
+  }, [client, feed?.listen]);
   return response;
 }
 

@@ -1,5 +1,5 @@
 // The addresses of the pages. What is searched for and where one is in a list stands in them, so that a page can be sent to somebody.
-import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router';
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 import { Frame } from './frame.tsx';
 import { Missing } from './said.tsx';
 import { WorkspaceFrame } from './workspace-frame.tsx';
@@ -27,8 +27,15 @@ const workspaceLists = createRoute({
   validateSearch: parseListSearch,
 });
 
+const run = createRoute({
+  getParentRoute: () => workspace,
+  path: 'runs/$runId',
+  component: lazyRouteComponent(() => import('./run-page.tsx')),
+  validateSearch: ({ step }: Record<string, unknown>): { readonly step?: string } => (typeof step === 'string' ? { step } : {}),
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([workspaces, workspace.addChildren([workspaceLists])]),
+  routeTree: root.addChildren([workspaces, workspace.addChildren([workspaceLists, run])]),
   scrollRestoration: true,
 });
 

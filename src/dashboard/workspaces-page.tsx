@@ -15,7 +15,7 @@ export function WorkspacesPage() {
   const [{ data, error, fetching }, again] = useQuery({
     query: typed(workspacesDocument),
     variables: pageOf(place),
-    requestPolicy: 'cache-and-network',
+    requestPolicy: 'network-only',
   });
   return (
     <Stack>

@@ -232,6 +232,14 @@ export type RegisterDataRunInput = {
   workspaceId: string;
 };
 
+/** Which run to give your authority to. */
+export type RenewDataRunGrantInput = {
+  /** The run’s global id. */
+  dataRunId: string;
+  /** The same key gives the first result again, for 24 hours. */
+  idempotencyKey?: string | null | undefined;
+};
+
 /** What to export. */
 export type RequestWorkspaceExportInput = {
   /** The same key gives the first result again, for 24 hours. */
@@ -276,7 +284,7 @@ export type StartDataRunInput = {
   planDigest?: string | null | undefined;
 };
 
-export type RunFieldsFragment = { id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> };
+export type RunFieldsFragment = { id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ id: string, dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> };
 
 type EventFields_DataRunEvent_Fragment = { __typename: 'DataRunEvent', dataset: string | null, id: string, cursor: string, sequence: number, at: string, action: string, from: string | null, to: string, actor: string, cause: string | null, reason: string | null, requestId: string | null, dataRun: { id: string } };
 
@@ -351,7 +359,7 @@ export type RegisterDataRunMutationVariables = Exact<{
 
 export type RegisterDataRunMutation = { registerDataRun:
     | { __typename: 'ConflictError', code: string, message: string, conflictingId: string | null }
-    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
+    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ id: string, dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
     | { __typename: 'ForbiddenError', code: string, message: string, permission: string, dataset: string | null }
     | { __typename: 'InvalidInputError', code: string, message: string, field: string }
     | { __typename: 'InvalidPackageError', code: string, message: string, problems: Array<{ code: string, pointer: string, resource: string | null, message: string }> }
@@ -365,7 +373,7 @@ export type StartDataRunMutationVariables = Exact<{
 
 export type StartDataRunMutation = { startDataRun:
     | { __typename: 'ConflictError', code: string, message: string, conflictingId: string | null }
-    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
+    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ id: string, dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
     | { __typename: 'ForbiddenError', code: string, message: string, permission: string, dataset: string | null }
     | { __typename: 'InvalidInputError', code: string, message: string, field: string }
     | { __typename: 'InvalidTransitionError', code: string, message: string, from: string, action: string, allowed: Array<string> }
@@ -379,7 +387,7 @@ export type PauseDataRunMutationVariables = Exact<{
 
 export type PauseDataRunMutation = { pauseDataRun:
     | { __typename: 'ConflictError', code: string, message: string, conflictingId: string | null }
-    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
+    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ id: string, dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
     | { __typename: 'ForbiddenError', code: string, message: string, permission: string, dataset: string | null }
     | { __typename: 'InvalidInputError', code: string, message: string, field: string }
     | { __typename: 'InvalidTransitionError', code: string, message: string, from: string, action: string, allowed: Array<string> }
@@ -393,7 +401,7 @@ export type ResumeDataRunMutationVariables = Exact<{
 
 export type ResumeDataRunMutation = { resumeDataRun:
     | { __typename: 'ConflictError', code: string, message: string, conflictingId: string | null }
-    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
+    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ id: string, dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
     | { __typename: 'ForbiddenError', code: string, message: string, permission: string, dataset: string | null }
     | { __typename: 'InvalidInputError', code: string, message: string, field: string }
     | { __typename: 'InvalidTransitionError', code: string, message: string, from: string, action: string, allowed: Array<string> }
@@ -407,7 +415,7 @@ export type CancelDataRunMutationVariables = Exact<{
 
 export type CancelDataRunMutation = { cancelDataRun:
     | { __typename: 'ConflictError', code: string, message: string, conflictingId: string | null }
-    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
+    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ id: string, dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
     | { __typename: 'ForbiddenError', code: string, message: string, permission: string, dataset: string | null }
     | { __typename: 'InvalidInputError', code: string, message: string, field: string }
     | { __typename: 'InvalidTransitionError', code: string, message: string, from: string, action: string, allowed: Array<string> }
@@ -421,7 +429,7 @@ export type ResetDataRunMutationVariables = Exact<{
 
 export type ResetDataRunMutation = { resetDataRun:
     | { __typename: 'ConflictError', code: string, message: string, conflictingId: string | null }
-    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
+    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ id: string, dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
     | { __typename: 'ForbiddenError', code: string, message: string, permission: string, dataset: string | null }
     | { __typename: 'InvalidInputError', code: string, message: string, field: string }
     | { __typename: 'InvalidTransitionError', code: string, message: string, from: string, action: string, allowed: Array<string> }
@@ -434,7 +442,7 @@ export type AdvanceDataRunMutationVariables = Exact<{
 
 
 export type AdvanceDataRunMutation = { advanceDataRun:
-    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
+    | { __typename: 'DataRun', id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ id: string, dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> }
     | { __typename: 'ForbiddenError', code: string, message: string, permission: string, dataset: string | null }
     | { __typename: 'InvalidInputError', code: string, message: string, field: string }
     | { __typename: 'InvalidTransitionError', code: string, message: string, from: string, action: string, allowed: Array<string> }
@@ -446,7 +454,7 @@ export type DataRunQueryVariables = Exact<{
 }>;
 
 
-export type DataRunQuery = { dataRun: { id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> } | null };
+export type DataRunQuery = { dataRun: { id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ id: string, dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> } | null };
 
 export type RowErrorsQueryVariables = Exact<{
   id: string;
@@ -554,7 +562,7 @@ export type RunOrExportQueryVariables = Exact<{
 }>;
 
 
-export type RunOrExportQuery = { dataRun: { id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> } | null, exportExecution: { id: string, state: ExportExecutionState, phase: string, cutoff: string, requestedAt: string, requestedBy: string, startedAt: string | null, settledAt: string | null, manifestDigest: string | null, allowedActions: Array<ExportExecutionAction>, lastEventCursor: string, workspace: { id: string, slug: string }, settings: { format: ExportFormat, datasets: Array<string> | null, retentionDays: number }, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string }, counts: Array<{ dataset: string, rows: string, bytes: string }>, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, exportPackage: { id: string, state: PublicationState, bytes: string | null, digest: string | null, publishedAt: string | null, expiresAt: string | null, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, deliveries: Array<{ destination: string, state: DeliveryState, attempts: number, nextAttemptAt: string | null, failure: { code: string, summary: string } | null }> } | null } | null };
+export type RunOrExportQuery = { dataRun: { id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ id: string, dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> } | null, exportExecution: { id: string, state: ExportExecutionState, phase: string, cutoff: string, requestedAt: string, requestedBy: string, startedAt: string | null, settledAt: string | null, manifestDigest: string | null, allowedActions: Array<ExportExecutionAction>, lastEventCursor: string, workspace: { id: string, slug: string }, settings: { format: ExportFormat, datasets: Array<string> | null, retentionDays: number }, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string }, counts: Array<{ dataset: string, rows: string, bytes: string }>, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, exportPackage: { id: string, state: PublicationState, bytes: string | null, digest: string | null, publishedAt: string | null, expiresAt: string | null, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, deliveries: Array<{ destination: string, state: DeliveryState, attempts: number, nextAttemptAt: string | null, failure: { code: string, summary: string } | null }> } | null } | null };
 
 export type ExportExecutionsQueryVariables = Exact<{
   slug: string;
@@ -643,6 +651,26 @@ export type WorkspaceDatasetsQueryVariables = Exact<{
 
 export type WorkspaceDatasetsQuery = { workspace: { id: string, datasets: { edges: Array<{ node: { id: string, name: string, rowCount: string, updatedAt: string } }>, pageInfo: { hasNextPage: boolean, hasPreviousPage: boolean, startCursor: string | null, endCursor: string | null } } } | null };
 
+export type RunPageQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type RunPageQuery = { dataRun: { id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string }, previousRun: { id: string } | null, grant: { subject: string, grantedAt: string, expiresAt: string, endedAt: string | null, targets: Array<string> } | null, outstandingCancellations: Array<{ id: string, dataset: string, state: DataRunStepState, cancelAnswer: string | null }>, steps: Array<{ id: string, position: number, dependsOn: Array<string>, submittedAt: string | null, settledAt: string | null, dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string }, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }>, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }> } | null };
+
+export type RenewDataRunGrantMutationVariables = Exact<{
+  input: RenewDataRunGrantInput;
+}>;
+
+
+export type RenewDataRunGrantMutation = { renewDataRunGrant:
+    | { __typename: 'ConflictError', code: string, message: string, conflictingId: string | null }
+    | { __typename: 'DataRun', id: string, grant: { subject: string, grantedAt: string, expiresAt: string, endedAt: string | null, targets: Array<string> } | null }
+    | { __typename: 'ForbiddenError', code: string, message: string, permission: string, dataset: string | null }
+    | { __typename: 'InvalidInputError', code: string, message: string, field: string }
+    | { __typename: 'NotFoundError', code: string, message: string }
+   };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -715,6 +743,7 @@ export const RunFieldsFragmentDoc = new TypedDocumentString(`
     subject
   }
   steps {
+    id
     dataset
     target
     state
@@ -1074,6 +1103,7 @@ export const RegisterDataRunDocument = new TypedDocumentString(`
     subject
   }
   steps {
+    id
     dataset
     target
     state
@@ -1188,6 +1218,7 @@ export const StartDataRunDocument = new TypedDocumentString(`
     subject
   }
   steps {
+    id
     dataset
     target
     state
@@ -1302,6 +1333,7 @@ export const PauseDataRunDocument = new TypedDocumentString(`
     subject
   }
   steps {
+    id
     dataset
     target
     state
@@ -1416,6 +1448,7 @@ export const ResumeDataRunDocument = new TypedDocumentString(`
     subject
   }
   steps {
+    id
     dataset
     target
     state
@@ -1530,6 +1563,7 @@ export const CancelDataRunDocument = new TypedDocumentString(`
     subject
   }
   steps {
+    id
     dataset
     target
     state
@@ -1644,6 +1678,7 @@ export const ResetDataRunDocument = new TypedDocumentString(`
     subject
   }
   steps {
+    id
     dataset
     target
     state
@@ -1753,6 +1788,7 @@ export const AdvanceDataRunDocument = new TypedDocumentString(`
     subject
   }
   steps {
+    id
     dataset
     target
     state
@@ -1837,6 +1873,7 @@ export const DataRunDocument = new TypedDocumentString(`
     subject
   }
   steps {
+    id
     dataset
     target
     state
@@ -2417,6 +2454,7 @@ export const RunOrExportDocument = new TypedDocumentString(`
     subject
   }
   steps {
+    id
     dataset
     target
     state
@@ -2818,3 +2856,178 @@ export const WorkspaceDatasetsDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<WorkspaceDatasetsQuery, WorkspaceDatasetsQueryVariables>;
+export const RunPageDocument = new TypedDocumentString(`
+    query RunPage($id: ID!) {
+  dataRun(id: $id) {
+    ...RunFields
+    progress {
+      done
+      total
+      totalIsExact
+      unit
+    }
+    previousRun {
+      id
+    }
+    grant {
+      subject
+      grantedAt
+      expiresAt
+      endedAt
+      targets
+    }
+    outstandingCancellations {
+      id
+      dataset
+      state
+      cancelAnswer
+    }
+    steps {
+      id
+      position
+      dependsOn
+      progress {
+        done
+        total
+        totalIsExact
+        unit
+      }
+      blockers {
+        code
+        dataset
+        message
+        count
+        sampleKeys
+        clearedBy
+      }
+      whyNotRunning {
+        ...HoldFields
+      }
+      submittedAt
+      settledAt
+    }
+  }
+}
+    fragment RunFields on DataRun {
+  id
+  state
+  driving
+  activeChildren
+  allowedActions
+  registeredAt
+  registeredBy
+  startedAt
+  settledAt
+  resetAt
+  cancelRequestedAt
+  lastEventCursor
+  notes
+  package {
+    name
+    title
+    version
+    digest
+  }
+  workspace {
+    id
+    slug
+  }
+  failure {
+    code
+    origin
+    phase
+    retryable
+    summary
+  }
+  failedStep {
+    dataset
+  }
+  readiness {
+    ready
+    blockers {
+      code
+      dataset
+      message
+      count
+      sampleKeys
+      clearedBy
+    }
+  }
+  whyNotRunning {
+    code
+    message
+    remedy
+    since
+    subject
+  }
+  steps {
+    id
+    dataset
+    target
+    state
+    attempt
+    finallyBlocked
+    skippedBecause
+    rows {
+      source
+      loaded
+      updated
+      unchanged
+      rejected
+      blocked
+      unprocessed
+    }
+    failure {
+      code
+      origin
+      phase
+      retryable
+      summary
+    }
+    rowErrorCount
+  }
+}
+fragment HoldFields on Hold {
+  code
+  message
+  remedy
+  since
+  subject
+}`) as unknown as TypedDocumentString<RunPageQuery, RunPageQueryVariables>;
+export const RenewDataRunGrantDocument = new TypedDocumentString(`
+    mutation RenewDataRunGrant($input: RenewDataRunGrantInput!) {
+  renewDataRunGrant(input: $input) {
+    __typename
+    ... on DataRun {
+      id
+      grant {
+        subject
+        grantedAt
+        expiresAt
+        endedAt
+        targets
+      }
+    }
+    ... on NotFoundError {
+      code
+      message
+    }
+    ... on ForbiddenError {
+      code
+      message
+      permission
+      dataset
+    }
+    ... on ConflictError {
+      code
+      message
+      conflictingId
+    }
+    ... on InvalidInputError {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<RenewDataRunGrantMutation, RenewDataRunGrantMutationVariables>;

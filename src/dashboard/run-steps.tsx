@@ -1,0 +1,118 @@
+// The datasets of a run as a table: how far each is, and what became of its rows.
+import { Anchor, Table, Text } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { useEffect, useRef } from 'react';
+import { useQuery } from 'urql';
+import { rowErrorsDocument } from '../client/documents.ts';
+import { typed } from './api.ts';
+import { Blockers, Holds } from './blockers.tsx';
+import { Wide } from './lists.tsx';
+import { Bar, type Progress } from './progress.tsx';
+import type { Run } from './run-page.tsx';
+import { count, State } from './said.tsx';
+
+type Step = Run['steps'][number];
+
+const accounts = ['source', 'loaded', 'updated', 'unchanged', 'rejected', 'blocked', 'unprocessed'] as const;
+
+interface RunStepsProps {
+  readonly run: Run;
+  readonly progressOf: (step: Step) => Progress;
+  /** The dataset that the address names. */
+  readonly chosen: string | undefined;
+}
+
+export function RunSteps({ run, progressOf, chosen }: RunStepsProps) {
+  const head = ['Dataset', 'State', 'Progress', ...accounts.map((account) => `${account[0]?.toUpperCase()}${account.slice(1)}#`)];
+  return (
+    <>
+      <Wide label="Datasets of the run" head={head}>
+        {run.steps.map((step) => (
+          <StepLines key={step.id} run={run} step={step} progress={progressOf(step)} isChosen={step.dataset === chosen} />
+        ))}
+      </Wide>
+      {run.failedStep !== null && <RowErrors id={run.id} />}
+    </>
+  );
+}
+
+interface StepLinesProps {
+  readonly run: Run;
+  readonly step: Step;
+  readonly progress: Progress;
+  readonly isChosen: boolean;
+}
+
+function StepLines({ run, step, progress, isChosen }: StepLinesProps) {
+  const line = useRef<HTMLTableRowElement>(null);
+  useEffect(() => {
+    if (isChosen) line.current?.scrollIntoView({ block: 'center' });
+  }, [isChosen]);
+  const params = { slug: run.workspace.slug, runId: run.id };
+  const says = step.failure !== null || step.blockers.length > 0 || step.whyNotRunning.length > 0 || step.skippedBecause !== null;
+  return (
+    <>
+      <Table.Tr ref={line} data-step={step.dataset} {...(isChosen ? { bg: 'var(--mantine-color-default-hover)' } : {})}>
+        <Table.Th scope="row">
+          <Anchor
+            inherit
+            renderRoot={(props) => (
+              <Link {...props} to="/workspaces/$slug/runs/$runId" params={params} search={{ step: step.dataset }} resetScroll={false} />
+            )}
+          >
+            {step.dataset}
+          </Anchor>
+        </Table.Th>
+        <Table.Td>
+          <State state={step.state} />
+        </Table.Td>
+        <Table.Td>
+          <Bar progress={progress} state={step.state} label={`${step.dataset} read`} />
+        </Table.Td>
+        {accounts.map((account) => (
+          <Table.Td key={account} className="num">
+            {count(step.rows[account])}
+          </Table.Td>
+        ))}
+      </Table.Tr>
+      {says && (
+        <Table.Tr>
+          <Table.Td colSpan={3 + accounts.length} className="text">
+            {step.failure !== null && (
+              <Text size="sm">
+                {step.failure.summary} ({step.failure.code})
+              </Text>
+            )}
+            {step.skippedBecause !== null && <Text size="sm">Skipped: {step.skippedBecause}</Text>}
+            <Blockers blockers={step.blockers} />
+            {step.whyNotRunning.length > 0 && <Holds title={`Why ${step.dataset} waits`} holds={step.whyNotRunning} />}
+          </Table.Td>
+        </Table.Tr>
+      )}
+    </>
+  );
+}
+
+/** The first of the faulty rows of the dataset that failed. */
+function RowErrors({ id }: { readonly id: string }) {
+  const [{ data }] = useQuery({ query: typed(rowErrorsDocument), variables: { id } });
+  const failed = data?.dataRun?.failedStep;
+  if (!failed || failed.rowErrors.length === 0) return null;
+  return (
+    <>
+      <Text size="sm">
+        {count(failed.rowErrorCount)} faulty rows in {failed.dataset}, of which the first:
+      </Text>
+      <Wide label="Faulty rows" head={['Row#', 'Field', 'What is wrong', 'Code']}>
+        {failed.rowErrors.map(({ row, field, code, message }) => (
+          <Table.Tr key={`${row} ${field} ${code}`}>
+            <Table.Td className="num">{count(row)}</Table.Td>
+            <Table.Td>{field}</Table.Td>
+            <Table.Td className="text">{message}</Table.Td>
+            <Table.Td>{code}</Table.Td>
+          </Table.Tr>
+        ))}
+      </Wide>
+    </>
+  );
+}

@@ -1,0 +1,85 @@
+// One run in the browser: started, paused, resumed, ended and cancelled by its buttons, and what its page says meanwhile.
+import type { Page } from 'playwright-core';
+import { afterEach, expect, it } from 'vitest';
+import { storeTarget } from '../../src/runs/targets/store.ts';
+import { startApp } from '../support/app.ts';
+import { expectAccessible, reachedByKeyboard, useChromium } from '../support/browser.ts';
+import { scriptedTarget } from '../support/scripted-target.ts';
+import { chain, registered } from '../support/states.ts';
+import { createWorkspace, mutate, readRun, register, stage, zipOf } from '../support/story.ts';
+
+const target = scriptedTarget();
+const app = await startApp({ targets: (db) => [storeTarget(db), target], env: { PACKHORSE_CANCEL_DEADLINE_MS: '800' } });
+const visit = useChromium();
+afterEach(() => {
+  target.script = {};
+});
+
+const open = async (slug: string, id: string, search = '') =>
+  visit(`${app.url}/workspaces/${slug}/runs/${id}${search}#token=${await app.token()}`);
+const stateOf = (page: Page) => page.locator('[data-state]').first();
+const stepState = (page: Page, dataset: string) => page.locator(`[data-step="${dataset}"] [data-state]`);
+
+async function press(page: Page, verb: string, reason?: string): Promise<void> {
+  await page.getByRole('button', { name: verb, exact: true }).click();
+  if (reason !== undefined) await page.getByLabel('Reason').fill(reason);
+  await page.getByRole('button', { name: `${verb} the run` }).click();
+}
+
+it('is driven by its buttons, shows each step as it comes, and keeps the reasons', async () => {
+  const id = await registered(app, await createWorkspace(app, 'driven'), chain);
+  const { page, elsewhere, faults } = await open('driven', id);
+  const { page: second } = await open('driven', id);
+  await page.getByRole('figure', { name: 'The datasets by their foreign keys' }).waitFor();
+  await press(page, 'Start');
+  await expect.poll(() => stepState(page, 'first').textContent()).toBe('ACTIVE');
+  await expectAccessible(page);
+  await press(page, 'Pause', 'the disk is full');
+  await expect.poll(() => stateOf(page).textContent()).toBe('PAUSED');
+  target.end('first', 'succeeded');
+  await page.getByText('Why it does not move').waitFor();
+  await expectAccessible(page);
+  await press(page, 'Resume', 'there is room');
+  await expect.poll(() => stepState(page, 'second').textContent()).toBe('ACTIVE');
+  target.end('second', 'succeeded');
+  for (const one of [page, second]) {
+    await expect.poll(() => stateOf(one).textContent()).toBe('SUCCEEDED');
+    await one.getByRole('cell', { name: 'the disk is full' }).waitFor();
+    await one.getByRole('cell', { name: 'there is room' }).waitFor();
+  }
+  expect(await page.getByRole('button', { name: 'Pause' }).count()).toBe(0);
+  expect({ elsewhere, faults }).toEqual({ elsewhere: [], faults: [] });
+});
+
+it('says who has not confirmed to have stopped after a cancel', async () => {
+  const id = await registered(app, await createWorkspace(app, 'stopped'), chain);
+  await mutate(app, 'startDataRun', { dataRunId: id });
+  const { page } = await open('stopped', id);
+  await expect.poll(() => stepState(page, 'first').textContent()).toBe('ACTIVE');
+  await page.getByRole('button', { name: 'Renew under my authority' }).waitFor();
+  target.script.cancel = () => ({ is: 'unknown', message: 'nobody is there' });
+  const names = await reachedByKeyboard(page);
+  expect(names).toEqual(expect.arrayContaining(['Pause', 'Cancel', 'Renew under my authority', 'first', 'Sign out']));
+  await page.getByRole('button', { name: 'Cancel', exact: true }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByLabel('Reason').waitFor();
+  await expectAccessible(page);
+  await page.keyboard.type('wrong file');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => stateOf(page).textContent()).toBe('CANCELLED');
+  await page.getByRole('region', { name: 'Not confirmed stopped' }).waitFor();
+  await page.getByText('Skipped: ').waitFor();
+});
+
+it('names the faulty rows of a run that failed, at an address that names the dataset', async () => {
+  const workspaceId = await createWorkspace(app, 'faulty');
+  const schema = { fields: [{ name: 'id', type: 'integer' }], primaryKey: 'id' };
+  const zip = await zipOf('faulty', [{ name: 'numbers', rows: 'id\n1\nmany\n', schema }]);
+  const id = await register(app, workspaceId, await stage(app, workspaceId, zip));
+  await mutate(app, 'startDataRun', { dataRunId: id });
+  await expect.poll(async () => (await readRun(app, id)).state).toBe('FAILED');
+  const { page } = await open('faulty', id, '?step=numbers');
+  await page.getByRole('region', { name: 'Faulty rows' }).waitFor();
+  await expect.poll(() => page.getByRole('region', { name: 'Faulty rows' }).textContent()).toContain('many');
+  await expectAccessible(page);
+});
