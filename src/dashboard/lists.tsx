@@ -38,7 +38,8 @@ export function RunsTab({ search, turn }: ListProps) {
       <Empty title="No run is like that">Choose other states, or another package.</Empty>
     ) : (
       <Empty title="Nothing was loaded yet">
-        Load a data package: <Code>npx packhorse load PATH --workspace {slug}</Code>. It shows here as soon as it is registered.
+        Load a data package by the button above, or by <Code>npx packhorse load PATH --workspace {slug}</Code>. It shows here as soon as it
+        is registered.
       </Empty>
     );
   }

@@ -34,8 +34,14 @@ const run = createRoute({
   validateSearch: ({ step }: Record<string, unknown>): { readonly step?: string } => (typeof step === 'string' ? { step } : {}),
 });
 
+const load = createRoute({
+  getParentRoute: () => workspace,
+  path: 'load',
+  component: lazyRouteComponent(() => import('./load-page.tsx')),
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([workspaces, workspace.addChildren([workspaceLists, run])]),
+  routeTree: root.addChildren([workspaces, workspace.addChildren([workspaceLists, run, load])]),
   scrollRestoration: true,
 });
 

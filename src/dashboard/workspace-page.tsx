@@ -1,6 +1,6 @@
 // One workspace: its runs, exports, datasets and events, each a tab; which, what is filtered by and where in the list stand in the address.
 import { Button, Chip, Group, Stack, Tabs, TextInput, Title } from '@mantine/core';
-import { getRouteApi } from '@tanstack/react-router';
+import { getRouteApi, Link } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { EventsTab } from './events-tab.tsx';
 import { DatasetsTab, ExportsTab, RunsTab } from './lists.tsx';
@@ -45,9 +45,12 @@ export function WorkspacePage() {
   return (
     <Stack>
       <title>{`${slug} · Packhorse`}</title>
-      <Title order={1} size="h2">
-        {name}
-      </Title>
+      <Group justify="space-between">
+        <Title order={1} size="h2">
+          {name}
+        </Title>
+        <Button renderRoot={(props) => <Link {...props} to="/workspaces/$slug/load" params={{ slug }} />}>Load a package</Button>
+      </Group>
       <Tabs value={tab} onChange={(to) => go(to === null ? {} : parseListSearch({ tab: to }))} keepMounted={false}>
         <Tabs.List>
           {tabs.map((one) => (
