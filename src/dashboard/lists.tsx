@@ -95,7 +95,7 @@ export function ExportsTab({ search, turn }: ListProps) {
       <Empty title="No export is like that">Choose other states.</Empty>
     ) : (
       <Empty title="Nothing was exported yet">
-        Take the workspace out as it is at one moment: <Code>npx packhorse export --workspace {slug}</Code>.
+        Take the workspace out as it is at one moment, by the button above or by <Code>npx packhorse export --workspace {slug}</Code>.
       </Empty>
     );
   }
@@ -103,7 +103,7 @@ export function ExportsTab({ search, turn }: ListProps) {
     <>
       <Wide label="Exports" head={['Cutoff', 'State', 'Progress', 'Package', 'Requested', 'By', 'Why']}>
         {exports.edges.map(({ node }) => (
-          <ExportLine key={node.id} execution={node} />
+          <ExportLine key={node.id} slug={slug} execution={node} />
         ))}
       </Wide>
       <Paging pageInfo={exports.pageInfo} go={turn} />
@@ -113,11 +113,18 @@ export function ExportsTab({ search, turn }: ListProps) {
 
 type Listed = NonNullable<WorkspaceExportsQuery['workspace']>['exportExecutions']['edges'][number]['node'];
 
-function ExportLine({ execution }: { readonly execution: Listed }) {
+function ExportLine({ slug, execution }: { readonly slug: string; readonly execution: Listed }) {
   const { state, cutoff, progress, exportPackage, requestedAt, requestedBy, failure, whyNotRunning } = execution;
   return (
     <Table.Tr data-export={execution.id}>
-      <Table.Td>{cutoff}</Table.Td>
+      <Table.Td>
+        <Anchor
+          inherit
+          renderRoot={(props) => <Link {...props} to="/workspaces/$slug/exports/$exportId" params={{ slug, exportId: execution.id }} />}
+        >
+          {cutoff}
+        </Anchor>
+      </Table.Td>
       <Table.Td>
         <State state={state} />
       </Table.Td>

@@ -40,8 +40,14 @@ const load = createRoute({
   component: lazyRouteComponent(() => import('./load-page.tsx')),
 });
 
+const exportExecution = createRoute({
+  getParentRoute: () => workspace,
+  path: 'exports/$exportId',
+  component: lazyRouteComponent(() => import('./export-page.tsx')),
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([workspaces, workspace.addChildren([workspaceLists, run, load])]),
+  routeTree: root.addChildren([workspaces, workspace.addChildren([workspaceLists, run, load, exportExecution])]),
   scrollRestoration: true,
 });
 

@@ -1,6 +1,6 @@
 // What may be done to a run now, as its row says; each asks once more, and for the reason that everybody will read.
-import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
-import { type FormEvent, useState } from 'react';
+import { Button, Group } from '@mantine/core';
+import { useState } from 'react';
 import { type TypedDocumentNode, useClient } from 'urql';
 import {
   advanceDataRunDocument,
@@ -10,11 +10,11 @@ import {
   startDataRunDocument,
 } from '../client/documents.ts';
 import type { DataRunAction } from '../client/gql/graphql.ts';
-import { sentenceOf, typed } from './api.ts';
+import { typed } from './api.ts';
+import { type Answer, Confirm, refusalOf } from './confirm.tsx';
 import type { Run } from './run-page.tsx';
 
 type Input = { readonly dataRunId: string; readonly reason?: string };
-type Answer = { readonly __typename: string; readonly message?: string };
 type Ask = TypedDocumentNode<Readonly<Record<string, Answer>>, { readonly input: Input }>;
 
 interface Offer {
@@ -57,6 +57,11 @@ const offers: Readonly<Partial<Record<DataRunAction, Offer>>> = {
 
 export function RunActions({ run }: { readonly run: Run }) {
   const [asked, setAsked] = useState<Offer | null>(null);
+  const client = useClient();
+  const ask = async (offer: Offer, reason: string | undefined) => {
+    const { data, error } = await client.mutation(offer.ask, { input: { dataRunId: run.id, ...(reason === undefined ? {} : { reason }) } });
+    return refusalOf('DataRun', Object.values(data ?? {}), error);
+  };
   const allowed = Object.entries(offers).filter(
     ([action]) => (run.allowedActions as readonly string[]).includes(action) && (action !== 'ADVANCE' || run.driving === 'ON_REQUEST'),
   );
@@ -74,62 +79,16 @@ export function RunActions({ run }: { readonly run: Run }) {
           </Button>
         ))}
       </Group>
-      {asked !== null && <Confirm offer={asked} run={run} close={() => setAsked(null)} />}
+      {asked !== null && (
+        <Confirm
+          title={`${asked.verb} ${run.package.name}?`}
+          button={`${asked.verb} the run`}
+          meaning={asked.meaning}
+          takesReason={asked.takesReason}
+          ask={(reason) => ask(asked, reason)}
+          close={() => setAsked(null)}
+        />
+      )}
     </>
-  );
-}
-
-interface ConfirmProps {
-  readonly offer: Offer;
-  readonly run: Run;
-  readonly close: () => void;
-}
-
-function Confirm({ offer: { verb, meaning, takesReason, ask }, run, close }: ConfirmProps) {
-  const client = useClient();
-  const [reason, setReason] = useState('');
-  const [busy, setBusy] = useState(false);
-  const [refusal, setRefusal] = useState<string | null>(null);
-  const submit = async (event: FormEvent) => {
-    event.preventDefault();
-    setBusy(true);
-    const input = { dataRunId: run.id, ...(reason.trim() === '' ? {} : { reason: reason.trim() }) };
-    const { data, error } = await client.mutation(ask, { input });
-    setBusy(false);
-    const [answer] = Object.values(data ?? {}).filter((value) => typeof value === 'object');
-    if (error !== undefined) return setRefusal(sentenceOf(error));
-    if (answer?.__typename === 'DataRun') return close();
-    setRefusal(answer?.message ?? 'The server did not say what became of it.');
-  };
-  return (
-    <Modal opened onClose={close} title={`${verb} ${run.package.name}?`} closeButtonProps={{ 'aria-label': 'Close' }} centered>
-      <form onSubmit={submit}>
-        <Stack>
-          <Text size="sm">{meaning}</Text>
-          {takesReason && (
-            <TextInput
-              label="Reason"
-              description="It stands in the history of the run."
-              value={reason}
-              onChange={(event) => setReason(event.currentTarget.value)}
-              data-autofocus
-            />
-          )}
-          {refusal !== null && (
-            <Text size="sm" c="var(--mantine-color-error)" role="alert">
-              {refusal}
-            </Text>
-          )}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={close}>
-              Leave it
-            </Button>
-            <Button type="submit" loading={busy}>
-              {`${verb} the run`}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
   );
 }

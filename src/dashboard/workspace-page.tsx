@@ -5,6 +5,7 @@ import { type FormEvent, useState } from 'react';
 import { EventsTab } from './events-tab.tsx';
 import { DatasetsTab, ExportsTab, RunsTab } from './lists.tsx';
 import type { Place } from './paging.tsx';
+import { RequestExport } from './request-export.tsx';
 import { useWorkspace } from './workspace-frame.tsx';
 
 const tabs = ['runs', 'exports', 'datasets', 'events'] as const;
@@ -64,6 +65,7 @@ export function WorkspacePage() {
           <RunsTab search={search} turn={turn} />
         </Tabs.Panel>
         <Tabs.Panel value="exports" pt="md">
+          <RequestExport />
           <Filter states={exportStates} search={search} go={go} />
           <ExportsTab search={search} turn={turn} />
         </Tabs.Panel>

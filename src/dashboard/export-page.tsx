@@ -1,0 +1,176 @@
+// One export: where it stands in the queue or in its work, what is in it, and who was told of it.
+import { Alert, Anchor, Button, Code, Group, Stack, Table, Text, Title } from '@mantine/core';
+import { getRouteApi } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useClient, useMutation, useSubscription } from 'urql';
+import {
+  cancelExportExecutionDocument,
+  exportExecutionDocument,
+  exportExecutionProgressDocument,
+  issueDownloadLinkDocument,
+} from '../client/export-documents.ts';
+import type { ExportFieldsFragment } from '../client/gql/graphql.ts';
+import { typed } from './api.ts';
+import { Holds } from './blockers.tsx';
+import { Confirm, refusalOf } from './confirm.tsx';
+import { Wide } from './lists.tsx';
+import { exportOf, useLive } from './live.ts';
+import { Bar } from './progress.tsx';
+import { bytesIn, count, Fault, Loading, Missing, State, When } from './said.tsx';
+import { Section } from './section.tsx';
+
+const route = getRouteApi('/workspaces/$slug/exports/$exportId');
+
+export default function ExportPage() {
+  const { exportId } = route.useParams();
+  const [{ data, error }, again] = useLive(typed(exportExecutionDocument), { id: exportId }, (event) => exportOf(event) === exportId);
+  const execution = data?.exportExecution;
+  if (execution) return <Shown execution={execution} />;
+  if (error !== undefined) return <Fault error={error} again={() => again({ requestPolicy: 'network-only' })} />;
+  return data === undefined ? <Loading what="the export" /> : <Missing what="export" />;
+}
+
+function Shown({ execution }: { readonly execution: ExportFieldsFragment }) {
+  const { id, state, cutoff, requestedAt, requestedBy, settledAt, failure, whyNotRunning, manifestDigest, counts, exportPackage } =
+    execution;
+  const [{ data }] = useSubscription({ query: typed(exportExecutionProgressDocument), variables: { id }, pause: settledAt !== null });
+  const seen = settledAt === null ? data?.exportExecutionProgress : undefined;
+  return (
+    <Stack>
+      <title>{`${state} export · Packhorse`}</title>
+      <Group justify="space-between" align="flex-start">
+        <Stack gap={4}>
+          <Group gap="sm">
+            <Title order={1} size="h2">
+              Export as of {cutoff}
+            </Title>
+            <State state={state} />
+          </Group>
+          <Text size="sm" c="dimmed">
+            Requested <When at={requestedAt} /> by {requestedBy}
+            {settledAt !== null && (
+              <>
+                , ended <When at={settledAt} />
+              </>
+            )}
+            {settledAt === null && `, ${(seen?.phase ?? execution.phase).toLowerCase()}`}
+          </Text>
+        </Stack>
+        {execution.allowedActions.includes('CANCEL') && <Cancel id={id} />}
+      </Group>
+      <Bar progress={seen?.progress ?? execution.progress} state={state} label="Exported" />
+      {failure !== null && (
+        <Alert color="red" variant="outline" title={failure.summary} role="alert">
+          {failure.code}. {failure.retryable ? 'Asking again may succeed.' : 'Asking again would fail the same.'}
+        </Alert>
+      )}
+      {whyNotRunning.length > 0 && <Holds title="Why it waits" holds={whyNotRunning} />}
+      {exportPackage !== null && <Package exportPackage={exportPackage} />}
+      <Section title="What is in it">
+        <Text size="sm">
+          {execution.settings.format}, digest of the manifest: {manifestDigest === null ? 'not known yet' : <Code>{manifestDigest}</Code>}
+        </Text>
+        <Wide label="Datasets of the export" head={['Dataset', 'Rows#', 'Bytes#']}>
+          {counts.map(({ dataset, rows, bytes }) => (
+            <Table.Tr key={dataset}>
+              <Table.Td>{dataset}</Table.Td>
+              <Table.Td className="num">{count(rows)}</Table.Td>
+              <Table.Td className="num">{count(bytes)}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Wide>
+      </Section>
+    </Stack>
+  );
+}
+
+function Cancel({ id }: { readonly id: string }) {
+  const client = useClient();
+  const [asked, setAsked] = useState(false);
+  const ask = async (reason: string | undefined) => {
+    const input = { exportExecutionId: id, ...(reason === undefined ? {} : { reason }) };
+    const { data, error } = await client.mutation(typed(cancelExportExecutionDocument), { input });
+    return refusalOf('ExportExecution', Object.values(data ?? {}), error);
+  };
+  const meaning = 'What it has written is removed. This cannot be undone.';
+  return (
+    <>
+      <Button variant="outline" color="var(--mantine-color-error)" onClick={() => setAsked(true)}>
+        Cancel
+      </Button>
+      {asked && (
+        <Confirm
+          title="Cancel this export?"
+          button="Cancel the export"
+          meaning={meaning}
+          takesReason
+          ask={ask}
+          close={() => setAsked(false)}
+        />
+      )}
+    </>
+  );
+}
+
+function Package({ exportPackage }: { readonly exportPackage: NonNullable<ExportFieldsFragment['exportPackage']> }) {
+  const { id, state, bytes, digest, expiresAt, failure, deliveries } = exportPackage;
+  const [{ data, error, fetching }, issue] = useMutation(typed(issueDownloadLinkDocument));
+  const link = data?.issueDownloadLink;
+  const refusal = data === undefined && error === undefined ? null : refusalOf('DownloadLink', [link], error);
+  return (
+    <Section title="Package">
+      <Group gap="sm">
+        <State state={state} />
+        {bytes !== null && <Text size="sm">{bytesIn(bytes)}</Text>}
+        {expiresAt !== null && (
+          <Text size="sm" c="dimmed">
+            expires <When at={expiresAt} />
+          </Text>
+        )}
+      </Group>
+      {digest !== null && <Code>{digest}</Code>}
+      {failure !== null && <Text size="sm">{failure.summary}</Text>}
+      {state === 'PUBLISHED' && (
+        <Group gap="sm">
+          <Button variant="default" size="xs" loading={fetching} onClick={() => issue({ input: { exportPackageId: id } })}>
+            Make a link
+          </Button>
+          {link?.__typename === 'DownloadLink' && (
+            <Text size="sm">
+              <Anchor href={here(link.url)} inherit download>
+                Download
+              </Anchor>
+              , for whoever has the link; it ends <When at={link.expiresAt} />.
+            </Text>
+          )}
+        </Group>
+      )}
+      {refusal !== null && (
+        <Text size="sm" c="var(--mantine-color-error)" role="alert">
+          {refusal}
+        </Text>
+      )}
+      {deliveries.map(({ destination, state: told, attempts, nextAttemptAt, failure: fault }) => (
+        <Group key={destination} gap="sm">
+          <Text size="sm">{destination}</Text>
+          <State state={told} />
+          <Text size="sm" c="dimmed">
+            {attempts} attempt{attempts === 1 ? '' : 's'}
+            {nextAttemptAt !== null && (
+              <>
+                , the next <When at={nextAttemptAt} />
+              </>
+            )}
+            {fault !== null && `: ${fault.summary}`}
+          </Text>
+        </Group>
+      ))}
+    </Section>
+  );
+}
+
+/** On this origin, whatever name the server knows itself by. */
+function here(url: string): string {
+  const { pathname, search } = new URL(url);
+  return pathname + search;
+}
