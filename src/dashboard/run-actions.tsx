@@ -6,6 +6,7 @@ import {
   advanceDataRunDocument,
   cancelDataRunDocument,
   pauseDataRunDocument,
+  resetDataRunDocument,
   resumeDataRunDocument,
   startDataRunDocument,
 } from '../client/documents.ts';
@@ -26,7 +27,7 @@ interface Offer {
 }
 
 // The documents’ own types are narrower: each has one result of its name, and its input at least what Input has.
-const offers: Readonly<Partial<Record<DataRunAction, Offer>>> = {
+const offers: Readonly<Record<DataRunAction, Offer>> = {
   START: {
     verb: 'Start',
     meaning: 'Its datasets are written in their order, driven under your authority.',
@@ -52,6 +53,13 @@ const offers: Readonly<Partial<Record<DataRunAction, Offer>>> = {
     takesReason: true,
     ends: true,
     ask: typed(cancelDataRunDocument) as Ask,
+  },
+  RESET: {
+    verb: 'Reset',
+    meaning: 'What it wrote is taken back, and what it replaced is there again. The run stays as it ended. This cannot be undone.',
+    takesReason: true,
+    ends: true,
+    ask: typed(resetDataRunDocument) as Ask,
   },
 };
 

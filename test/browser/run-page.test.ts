@@ -83,3 +83,22 @@ it('names the faulty rows of a run that failed, at an address that names the dat
   await expect.poll(() => page.getByRole('region', { name: 'Faulty rows' }).textContent()).toContain('many');
   await expectAccessible(page);
 });
+
+it('takes back what a run wrote, once, and says why', async () => {
+  const workspaceId = await createWorkspace(app, 'undone');
+  const schema = { fields: [{ name: 'id', type: 'integer' }], primaryKey: 'id' };
+  const id = await register(
+    app,
+    workspaceId,
+    await stage(app, workspaceId, await zipOf('undone', [{ name: 'numbers', rows: 'id\n1\n', schema }])),
+  );
+  await mutate(app, 'startDataRun', { dataRunId: id });
+  await expect.poll(async () => (await readRun(app, id)).state).toBe('SUCCEEDED');
+  const { page } = await open('undone', id);
+  await press(page, 'Reset', 'wrong customer');
+  await page.getByRole('cell', { name: 'wrong customer' }).waitFor();
+  await expect.poll(() => page.getByRole('button', { name: 'Reset', exact: true }).count()).toBe(0);
+  expect(await stateOf(page).textContent()).toBe('SUCCEEDED');
+  const { data } = await app.graphql('{ workspace(slug: "undone") { datasets { edges { node { name } } } } }');
+  expect(data.workspace.datasets.edges).toEqual([]);
+});
