@@ -150,7 +150,8 @@ describe('hostile text', () => {
 /** Ids that exist, so that the other inputs of the same field are looked at as well. */
 function withReal(base: Record<string, unknown>, at: FieldWithArguments): Record<string, unknown> {
   const known: Record<string, string> = {
-    dataRunId: own().run,
+    dataRunId: at.field.name === 'resetDataRun' ? own().waiting : own().run, // what was loaded is looked at by other tests
+    dataRunStepId: own().step,
     workspaceId: own().workspace,
     packageId: own().staged,
     workspace: own().workspace,
