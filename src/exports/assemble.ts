@@ -8,8 +8,8 @@ import type { Log } from '../log.ts';
 import { allowedHosts } from '../outbound/hosts.ts';
 import { createOutbound } from '../outbound/request.ts';
 import type { Storage } from '../storage/storage.ts';
-import { signingKey } from './archive/signing.ts';
 import type { Generator } from './generate.ts';
+import { signingKey } from './keys.ts';
 import type { Exports } from './operations.ts';
 import type { ExportTasks } from './tasks.ts';
 

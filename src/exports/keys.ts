@@ -1,6 +1,14 @@
-// The public halves of all keys that exports were ever signed with: what /.well-known/packhorse-keys.json serves.
+// The key that exports are signed with, and the public halves of all that ever were: what /.well-known/packhorse-keys.json serves.
+import { sign } from 'node:crypto';
+import { derivedKey } from '../auth/derived-key.ts';
 import type { Db } from '../db.ts';
-import type { PublicJwk, SigningKey } from './archive/signing.ts';
+import { keyIdOf, type PublicJwk, type SigningKey } from './archive/signing.ts';
+
+export function signingKey(secret: Uint8Array): SigningKey {
+  const { privateKey, x } = derivedKey(secret, 'packhorse export signing v1');
+  const publicJwk: PublicJwk = { kty: 'OKP', crv: 'Ed25519', x };
+  return { keyId: keyIdOf(publicJwk), publicJwk, sign: (bytes) => sign(null, bytes, privateKey).toString('base64url') };
+}
 
 /** Kept before the first export is signed with it. Keys of secrets that were replaced stay, or their exports could not be verified. */
 export async function ensureSigningKey(db: Db, { keyId, publicJwk }: SigningKey): Promise<void> {

@@ -1,6 +1,6 @@
 // Signed links to a package: who holds one may fetch the archive until it expires. Nothing is kept of a link; what it says is checked
 // against the rows each time, so that revoking, expiry and another workspace end it at once.
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { isSignatureOf, signText } from '../auth/signed-text.ts';
 import type { Db } from '../db.ts';
 import { NotFoundError } from '../errors.ts';
 import type { ExportPackage } from '../generated/prisma/client.ts';
@@ -25,12 +25,13 @@ export function linkTo(
   const asked = Math.floor(Date.now() / 1_000) + seconds;
   const expires = Math.min(asked, Math.floor((expiresAt?.getTime() ?? Number.POSITIVE_INFINITY) / 1_000));
   const unsigned = `/exports/${id}/${slug}.zip?expires=${expires}&epoch=${linkEpoch}`;
-  return { url: `${publicUrl()}${unsigned}&signature=${sign(secret, workspaceId, unsigned)}`, expiresAt: new Date(expires * 1_000) };
+  return {
+    url: `${publicUrl()}${unsigned}&signature=${signText(secret, toSign(workspaceId, unsigned))}`,
+    expiresAt: new Date(expires * 1_000),
+  };
 }
 
-function sign(secret: Uint8Array, workspaceId: string, unsigned: string): string {
-  return createHmac('sha256', secret).update(`GET ${unsigned} ${workspaceId}`).digest('base64url');
-}
+const toSign = (workspaceId: string, unsigned: string) => `GET ${unsigned} ${workspaceId}`;
 
 /** Why a link gives nothing: a code for programs, a sentence for people. */
 export class LinkError extends Error {
@@ -59,7 +60,7 @@ export async function followLink(db: Db, { secret }: Links, target: string): Pro
   });
   if (found === null) throw new NotFoundError('download');
   const { execution, ...held } = found;
-  const isOurs = isEqual(sign(secret, execution.workspaceId, unsigned), signature);
+  const isOurs = isSignatureOf(secret, toSign(execution.workspaceId, unsigned), signature);
   if (!isOurs || held.workspaceId !== execution.workspaceId) throw new NotFoundError('download');
   if (Number(epoch) !== held.linkEpoch) throw new LinkError('LINK_REVOKED', 'This link was revoked. Ask for a new one.');
   // The row may say so a while before the sweep does.
@@ -67,9 +68,4 @@ export async function followLink(db: Db, { secret }: Links, target: string): Pro
     throw new LinkError('PACKAGE_EXPIRED', 'This export is no longer kept. Republish it, or request a new one.');
   if (Number(expires) * 1_000 <= Date.now()) throw new LinkError('LINK_EXPIRED', 'This link has expired. Ask for a new one.');
   return held;
-}
-
-function isEqual(expected: string, given: string): boolean {
-  const [a, b] = [Buffer.from(expected), Buffer.from(given)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -1,8 +1,9 @@
 // Staging a package: a place to put it, and the upload itself. What is in it is judged when a run is registered.
-import { createHash, createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { type Readable, Transform } from 'node:stream';
 import { v7 as uuidv7 } from 'uuid';
 import { isRevoked } from '../auth/revocation.ts';
+import { isSignatureOf, signText } from '../auth/signed-text.ts';
 import { demand, type Viewer } from '../auth/viewer.ts';
 import type { Db } from '../db.ts';
 import { ConflictError, InvalidInputError, InvalidPackageError, NotFoundError, type PackageProblem } from '../errors.ts';
@@ -41,20 +42,16 @@ export async function stagePackage(packages: Packages, viewer: Viewer, workspace
     VALUES (${id}::uuid, ${workspace.id}::uuid, ${viewer.subject}, clock_timestamp() + make_interval(hours => ${stagedHours})) RETURNING expires_at AS "expiresAt"`;
   if (row === undefined) throw new Error('an insert returned no row');
   const expires = row.expiresAt.getTime();
-  const uploadUrl = `${packages.publicUrl()}/uploads/${id}?expires=${expires}&signature=${sign(packages.secret, id, expires)}`;
+  const uploadUrl = `${packages.publicUrl()}/uploads/${id}?expires=${expires}&signature=${signText(packages.secret, toSign(id, expires))}`;
   return { packageId: id, uploadUrl, expiresAt: row.expiresAt };
 }
 
-function sign(secret: Uint8Array, id: string, expires: number): string {
-  return createHmac('sha256', secret).update(`PUT /uploads/${id} ${expires}`).digest('base64url');
-}
+const toSign = (id: string, expires: number) => `PUT /uploads/${id} ${expires}`;
 
 /** Throws NotFoundError for a signature that is not ours, is for another package, or has expired: the three are not told apart. */
 export function checkUploadUrl(packages: Packages, id: string, expires: string, signature: string): void {
   const time = Number(expires);
-  const expected = Buffer.from(sign(packages.secret, id, time));
-  const given = Buffer.from(signature);
-  const same = expected.length === given.length && timingSafeEqual(expected, given);
+  const same = isSignatureOf(packages.secret, toSign(id, time), signature);
   if (!same || !Number.isSafeInteger(time) || time < Date.now()) throw new NotFoundError('upload');
 }
 

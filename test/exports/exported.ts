@@ -9,8 +9,9 @@ import {
   packageDescriptor,
   type UnsignedRecord,
 } from '../../src/exports/archive/manifest.ts';
-import { type SigningKey, signingKey, signRecord } from '../../src/exports/archive/signing.ts';
+import { type SigningKey, signRecord } from '../../src/exports/archive/signing.ts';
 import { deflatedEntry, writeArchive } from '../../src/exports/archive/zip.ts';
+import { signingKey } from '../../src/exports/keys.ts';
 
 export const ourKey = signingKey(Buffer.from('the secret that the cluster shares'));
 export const otherKey = signingKey(Buffer.from('a secret of somebody else entirely'));

@@ -3,7 +3,8 @@ import { createPublicKey, verify } from 'node:crypto';
 import { calculateJwkThumbprint } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { canonicalJson, type ExportRecord, type UnsignedRecord } from '../../src/exports/archive/manifest.ts';
-import { keyIdOf, signingKey, signRecord, verifySignature } from '../../src/exports/archive/signing.ts';
+import { keyIdOf, signRecord, verifySignature } from '../../src/exports/archive/signing.ts';
+import { signingKey } from '../../src/exports/keys.ts';
 
 const secret = Buffer.from('0123456789abcdef0123456789abcdef');
 const key = signingKey(secret);

@@ -6,7 +6,7 @@ import path from 'node:path';
 import pg from 'pg';
 import { afterAll, onTestFinished } from 'vitest';
 import { type Db, openDb } from '../../src/db.ts';
-import { signingKey } from '../../src/exports/archive/signing.ts';
+import { signingKey } from '../../src/exports/keys.ts';
 import type { Runner } from '../../src/exports/runner.ts';
 import { createLog } from '../../src/log.ts';
 import type { Hold } from './holds.ts';

@@ -1,5 +1,5 @@
-// Exports are signed with a key that every process derives from the secret they share: none has to be made, kept or handed round.
-import { createHash, createPrivateKey, createPublicKey, hkdfSync, sign, verify } from 'node:crypto';
+// The signature of an export: made with a key that is given, and whether it holds.
+import { createHash, createPublicKey, verify } from 'node:crypto';
 import { canonicalJson, type ExportRecord, type RecordSignature, signedBytes, type UnsignedRecord } from './manifest.ts';
 
 /** As it stands in a JWKS. */
@@ -15,19 +15,6 @@ export interface SigningKey {
   readonly publicJwk: PublicJwk;
   /** The signature, base64url. */
   sign(bytes: Uint8Array): string;
-}
-
-// RFC 8410: everything of a PKCS #8 Ed25519 key but the 32 bytes that differ.
-const pkcs8Head = Buffer.from('302e020100300506032b657004220420', 'hex');
-
-/** Tokens are signed with the same secret: HKDF's `info` keeps the keys apart. */
-export function signingKey(secret: Uint8Array): SigningKey {
-  const seed = Buffer.from(hkdfSync('sha256', secret, '', 'packhorse export signing v1', 32));
-  const privateKey = createPrivateKey({ key: Buffer.concat([pkcs8Head, seed]), format: 'der', type: 'pkcs8' });
-  const { x } = createPublicKey(privateKey).export({ format: 'jwk' });
-  if (x === undefined) throw new Error('expected an Ed25519 key to have an x');
-  const publicJwk: PublicJwk = { kty: 'OKP', crv: 'Ed25519', x };
-  return { keyId: keyIdOf(publicJwk), publicJwk, sign: (bytes) => sign(null, bytes, privateKey).toString('base64url') };
 }
 
 export function signRecord(record: UnsignedRecord, key: SigningKey): ExportRecord {

@@ -1,5 +1,5 @@
 // The two URLs that a remote job is given: its data, and a bell. Nothing is kept of them; what they may still do is asked of the step's row.
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { isSignatureOf, signText } from '../../auth/signed-text.ts';
 import { NotFoundError } from '../../errors.ts';
 
 export interface JobLinks {
@@ -20,13 +20,9 @@ export function jobLinks({ secret, publicUrl }: JobLinks, { stepId, attempt, sub
   const data = `/jobs/${stepId}/${attempt}/data?expires=${expires}`;
   const callback = `/jobs/${stepId}/${attempt}/callback`;
   return {
-    data: { url: `${publicUrl()}${data}&signature=${sign(secret, `GET ${data}`)}`, expiresAt: new Date(expires * 1_000) },
-    callbackUrl: `${publicUrl()}${callback}?signature=${sign(secret, `POST ${callback}`)}`,
+    data: { url: `${publicUrl()}${data}&signature=${signText(secret, `GET ${data}`)}`, expiresAt: new Date(expires * 1_000) },
+    callbackUrl: `${publicUrl()}${callback}?signature=${signText(secret, `POST ${callback}`)}`,
   };
-}
-
-function sign(secret: Uint8Array, unsigned: string): string {
-  return createHmac('sha256', secret).update(unsigned).digest('base64url');
 }
 
 // The signature is of the text, so that there is one way only to write a link.
@@ -37,17 +33,12 @@ const callbackForm = new RegExp(`^(/jobs/(${step})/(\\d{1,9})/callback)\\?signat
 /** By what follows the server's address. NotFoundError where it was never ours. */
 export function readDataLink({ secret }: JobLinks, target: string): Attempt & { readonly expired: boolean } {
   const [, unsigned = '', stepId = '', attempt, expires, signature = ''] = dataForm.exec(target) ?? [];
-  if (!isEqual(sign(secret, `GET ${unsigned}`), signature)) throw new NotFoundError('data');
+  if (!isSignatureOf(secret, `GET ${unsigned}`, signature)) throw new NotFoundError('data');
   return { stepId, attempt: Number(attempt), expired: Number(expires) * 1_000 <= Date.now() };
 }
 
 export function readCallback({ secret }: JobLinks, target: string): Attempt {
   const [, unsigned = '', stepId = '', attempt, signature = ''] = callbackForm.exec(target) ?? [];
-  if (!isEqual(sign(secret, `POST ${unsigned}`), signature)) throw new NotFoundError('job');
+  if (!isSignatureOf(secret, `POST ${unsigned}`, signature)) throw new NotFoundError('job');
   return { stepId, attempt: Number(attempt) };
-}
-
-function isEqual(expected: string, given: string): boolean {
-  const [a, b] = [Buffer.from(expected), Buffer.from(given)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }
