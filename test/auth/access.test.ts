@@ -7,6 +7,7 @@ import { NotFoundError } from '../../src/errors.ts';
 import { pass } from '../../src/runs/driver.ts';
 import { storeTarget } from '../../src/runs/targets/store.ts';
 import { everything, startApp } from '../support/app.ts';
+import { untilBlocked } from '../support/holds.ts';
 import { scriptedTarget } from '../support/scripted-target.ts';
 import { chain, registered, uuidOf } from '../support/states.ts';
 import { createWorkspace, depot, mutate, type Resource, reach, readRun, zipOf } from '../support/story.ts';
@@ -190,8 +191,7 @@ it('leaves no grant behind, whichever of the two is first', async () => {
   await inTransaction(db, async (tx) => {
     await holdAccess(tx, run.workspaceId, 'eve', 'data run');
     revoking ??= setAccess(app, 'revokeAccess', workspaceId, 'eve');
-    const waiting = `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-    await expect.poll(async () => (await db.pool.query(waiting)).rows[0].n).toBe(1);
+    await untilBlocked(db, 1);
     await leaveGrant(tx, run, viewer, ['scripted'], 24, 'DRIVE');
   });
   await revoking;

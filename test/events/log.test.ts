@@ -9,6 +9,7 @@ import { cancellable, follow } from '../../src/events/follow.ts';
 import { lastPosition } from '../../src/events/log.ts';
 import { Stale } from '../../src/lifecycle/transition.ts';
 import { freshDatabase } from '../support/database.ts';
+import { untilBlocked } from '../support/holds.ts';
 import { gate, logOf, openBell, openTestDb, read, ringing, upTo } from './reading.ts';
 import { append, makeYard, readRunRow, write } from './writing.ts';
 
@@ -102,7 +103,7 @@ it('keeps a transaction that came second waiting for the first to end, so nothin
   });
   await isWritten.passed;
   const fast = write(db, second, 'second');
-  await blocked(plain, 1);
+  await untilBlocked(plain, 1);
   expect(reader.events).toEqual([]);
   mayCommit.open();
   await Promise.all([slow, fast]);
@@ -129,7 +130,7 @@ it('lets the next position be taken again after a rollback', async () => {
   });
   await isWritten.passed;
   const written = write(db, second, 'kept');
-  await blocked(plain, 1);
+  await untilBlocked(plain, 1);
   end.open();
   await expect(undone).rejects.toThrow(Undone);
   await written;
@@ -169,7 +170,7 @@ it('writes nothing, either, for a row that moved while the statement waited for 
   await isWritten.passed;
   const loser = inStatement(db, (tx) => append(tx, row, 'loser'));
   const outcome = expect(loser).rejects.toThrow(Stale);
-  await blocked(plain, 1);
+  await untilBlocked(plain, 1);
   mayCommit.open();
   await Promise.all([winner, outcome]);
   expect((await logOf(db, { workspaceId })).map(({ reason }) => reason)).toEqual([null, 'winner']);
@@ -245,18 +246,6 @@ it('reads only cursors that it wrote, for the workspace that they are of', async
     expect(() => decodeCursor(own, wrong), wrong).toThrow(CursorError);
   }
 });
-
-/** Waits until this many transactions wait for a lock. */
-async function blocked(on: Db, count: number): Promise<void> {
-  await expect
-    .poll(async () => {
-      const { rows } = await on.pool.query(
-        `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-      );
-      return rows[0].n;
-    })
-    .toBe(count);
-}
 
 it('ends a stream when its token expires, however much is collected meanwhile', async () => {
   setFlagsFromString('--expose-gc');

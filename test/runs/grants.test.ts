@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { endGrants } from '../../src/auth/grants.ts';
 import { storeTarget } from '../../src/runs/targets/store.ts';
 import { everything, startApp } from '../support/app.ts';
+import { untilBlocked } from '../support/holds.ts';
 import { scriptedTarget } from '../support/scripted-target.ts';
 import { inState, registered, uuidOf } from '../support/states.ts';
 import { createWorkspace, mutate, reach, readRun } from '../support/story.ts';
@@ -87,8 +88,7 @@ it('is taken back after whoever holds the run has let go of it, so that nothing 
     revoking = ask('revokeDataRunGrant', { dataRunId: id }).then(() => {
       answered = true;
     });
-    const waiting = `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-    await expect.poll(async () => (await db.pool.query(waiting)).rows[0].n).toBe(1);
+    await untilBlocked(db, 1);
     expect(answered).toBe(false);
     await endGrants(sql, uuidOf(id), 'CANCEL'); // another purpose's are none of this
   });

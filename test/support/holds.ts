@@ -1,13 +1,20 @@
 // Keeps a process at a place of its work for as long as a test wants, by locks of the database that it meets there: most of them the
 // built-in loader's.
 import pg from 'pg';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
+import type { Db } from '../../src/db.ts';
 import { uuidOf } from './states.ts';
 
 export interface Hold {
   /** The backend of a loader that waits here. */
   waiting(): Promise<number | null>;
   release(): Promise<void>;
+}
+
+/** Until so many statements of this database wait for a lock. */
+export async function untilBlocked({ pool }: Pick<Db, 'pool'>, count: number): Promise<void> {
+  const waiting = `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  await expect.poll(async () => (await pool.query<{ n: number }>(waiting)).rows[0]?.n).toBe(count);
 }
 
 const stageLock = 4_711;
