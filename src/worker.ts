@@ -70,7 +70,9 @@ async function startRunner(taskList: TaskList, concurrency: number, { databaseUr
   const pool = new pg.Pool({
     connectionString: databaseUrl,
     max: concurrency + 2,
-    options: '-c timezone=UTC',
+    // What it writes is only who rings when: a crash of the database that forgets it makes a job run once more, as any job may. Waiting
+    // for the disk, each one began later by a commit.
+    options: '-c timezone=UTC -c synchronous_commit=off',
     application_name: 'packhorse-worker',
   });
   pool.on('error', () => {});

@@ -16,11 +16,13 @@ const followed = ['SUBMITTING', 'ACTIVE', 'CANCELLING'] as const satisfies reado
 
 /** Asks every child that may be at work how it stands; asks those of a cancelled run again to stop. In the name of whoever may be named then. */
 export async function poll(driver: Asking, runId: string, named: () => Promise<Caller>): Promise<Answers> {
-  const run = await driver.db.prisma.dataRun.findUnique({ where: { id: runId } });
-  const steps = await driver.db.prisma.dataRunStep.findMany({
-    where: { runId, OR: [{ state: { in: [...followed] } }, { overdueSince: { not: null } }] },
-  });
-  if (run === null || run.cancelRequestedAt !== null) return new Map(); // a cancel asks them itself
+  const { prisma } = driver.db;
+  const isFollowed = { OR: [{ state: { in: [...followed] } }, { overdueSince: { not: null } }] };
+  const [run, steps] = await Promise.all([
+    prisma.dataRun.findUnique({ where: { id: runId } }),
+    prisma.dataRunStep.findMany({ where: { runId, ...isFollowed } }),
+  ]);
+  if (steps.length === 0 || run === null || run.cancelRequestedAt !== null) return new Map(); // a cancel asks them itself
   const deadline = driver.settings.deadlineMs;
   const late = await overdue(driver, runId, steps);
   const isStopping = ({ state }: DataRunStep) => state === 'CANCELLING' || state === 'FAILED';

@@ -259,6 +259,32 @@ it('lets one pass through at a time, takes over from a dead one, and lets its zo
   await mutate(app, 'cancelDataRun', { dataRunId: id });
 });
 
+it('keeps its lease for as long as it goes on, however many calls it makes', async () => {
+  const many = Array.from({ length: 5 }, (_, index) => ({
+    ...first,
+    name: `d${index}`,
+    ...(index === 0 ? {} : { 'packhorse:dependsOn': [`d${index - 1}`] }),
+  }));
+  const id = await registered(app, workspaceId, many, { driving: 'ON_REQUEST' });
+  const settings = { leaseMs: 4_000, deadlineMs: 60_000, retryMs: 20 };
+  const driver = { ...app.app.runs.driver, settings };
+  const authorise = async () => ({ subject: 'ann', mayDrive: () => true });
+  const clock = async () => Number((await app.app.db.pool.query('SELECT extract(epoch FROM clock_timestamp()) * 1000 AS now')).rows[0].now);
+  const others: boolean[] = [];
+  target.begins = 'succeeded';
+  target.script.submit = async (_submission, take): Promise<Answer> => {
+    // Three tenths of a lease each, so that the last asks when the lease that was taken first has long run out.
+    const from = await clock();
+    await expect.poll(clock, { timeout: 10_000 }).toBeGreaterThan(from + 0.3 * settings.leaseMs);
+    others.push(await pass(driver, uuidOf(id), { authorise, by: { actor: 'other' } }));
+    return { is: 'job', report: take() };
+  };
+  await app.app.db.pool.query(`UPDATE data_run SET state = 'RUNNING', started_at = now() WHERE id = $1`, [uuidOf(id)]);
+  expect(await pass(driver, uuidOf(id), { authorise, by: { actor: 'ann' } })).toBe(true);
+  expect(others).toEqual([false, false, false, false, false]);
+  expect((await readRun(app, id)).state).toBe('SUCCEEDED');
+});
+
 it('lets a pass that lost its lease write nothing, not even what still fits, and leaves the lease to its heir', async () => {
   const id = await registered(app, workspaceId, [first], { driving: 'ON_REQUEST' });
   const lease = async () =>
