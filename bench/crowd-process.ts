@@ -136,7 +136,8 @@ class Subscriber {
       return;
     }
     let place = from + hint;
-    if (bytes[place] !== marker || place >= to) {
+    // The hint may lie at the end of a number: one socket is at event 10 before the next has had its 9.
+    if (bytes[place] !== marker || !isDigit(bytes[place + 1]) || place >= to) {
       place = bytes.indexOf(marker, from);
       if (place < 0 || place >= to) throw new Error(`unexpected: ${bytes.toString('utf8', from, to)}`);
       hint = place - from;
@@ -152,6 +153,8 @@ class Subscriber {
     if (event === awaited && count === size) tell({ is: 'reached', event: awaited });
   }
 }
+
+const isDigit = (byte: number | undefined) => byte !== undefined && byte >= zero && byte < zero + 10;
 
 let connectMore = () => {};
 

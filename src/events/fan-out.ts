@@ -1,5 +1,6 @@
 // Many subscribers, one read: those who follow the same thing with the same operation and the same rights share one stream, one execution
 // and one serialised payload of each event. Everybody begins alone, at a cursor of their own, and joins the others where they have caught up.
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { StreamPlace } from './follow.ts';
 
 /** Of an operation, as its library makes it: here it is only handed on, and serialised. */
@@ -7,8 +8,8 @@ export type Result = object;
 
 /** Where payloads go: one operation on one socket. */
 export interface Outlet {
-  /** Sends a result, serialised once for all. False: it does not take more for now, and has not taken this one. */
-  readonly send: (json: Buffer) => boolean;
+  /** Sends results, each serialised once for all. False: it does not take more for now, and has taken none of these. */
+  readonly send: (payloads: readonly Buffer[]) => boolean;
   /** It cannot keep up: closed, so that its client comes again with its cursor. */
   readonly giveUp: () => void;
 }
@@ -47,6 +48,22 @@ export interface FanOutOptions {
   readonly onDelivered?: (count: number) => void;
 }
 
+interface Payload {
+  readonly position: bigint;
+  readonly json: Buffer;
+}
+
+// What is ready together goes out by one write to each socket, which is most of what a delivery costs. After a round of writes the stream
+// rests, in proportion to what the round took, so that under a steady flow the next has several events to carry (measured on a loaded
+// machine, 1,000 subscribers at 100 events/s: 0.55 of a bare broadcast's processor time a delivery; 1.31 with a write for each). A few
+// subscribers are never kept waiting, nor is an event that comes after a lull.
+const restPerRound = 2;
+const longestRestMs = 20;
+const shortestRoundMs = 1;
+// Of a long replay, so that a socket's share stays small beside what an outlet takes at once.
+const mostPayloads = 16;
+const mostPayloadBytes = 16_384;
+
 export function fanOut({ backlog, onDelivered }: FanOutOptions): FanOut {
   const groups = new Map<string, Group>();
   let subscribers = 0;
@@ -76,21 +93,47 @@ export function fanOut({ backlog, onDelivered }: FanOutOptions): FanOut {
 
   async function give(key: string, group: Group, open: OpenStream): Promise<void> {
     let position = group.position;
-    const place: StreamPlace = { from: position, at: (now) => (position = now), atTail: () => {} };
-    const stream = await open(place, group.stop.signal);
-    if (!(Symbol.asyncIterator in stream)) throw new Refused(stream);
-    for await (const result of stream) {
-      const json = Buffer.from(JSON.stringify(result));
-      group.position = position;
+    const round = { payloads: [] as Payload[], bytes: 0 };
+    const send = () => {
+      const { payloads } = round;
+      const last = payloads.at(-1);
+      if (last === undefined) return;
+      Object.assign(round, { payloads: [], bytes: 0 });
+      group.position = last.position;
       let taken = 0;
+      const all = payloads.map(({ json }) => json);
       for (const member of group.members) {
-        if (member.position >= position) continue; // it had this one while it was alone
-        if (member.outlet.send(json)) {
-          member.position = position;
-          taken++;
+        // It may have had some of them while it was alone.
+        const had = payloads.findIndex((payload) => payload.position > member.position);
+        if (had < 0) continue;
+        const missing = had === 0 ? all : all.slice(had);
+        if (member.outlet.send(missing)) {
+          member.position = last.position;
+          taken += missing.length;
         } else part(key, group, member, { is: 'behind' });
       }
       onDelivered?.(taken);
+    };
+    const atTail = (): undefined | Promise<void> => {
+      if (round.payloads.length === 0) return undefined;
+      const from = performance.now();
+      send();
+      const took = performance.now() - from;
+      if (took < shortestRoundMs) return undefined;
+      return sleep(Math.min(restPerRound * took, longestRestMs));
+    };
+    const place: StreamPlace = { from: position, at: (now) => (position = now), atTail };
+    const stream = await open(place, group.stop.signal);
+    if (!(Symbol.asyncIterator in stream)) throw new Refused(stream);
+    try {
+      for await (const result of stream) {
+        const json = Buffer.from(JSON.stringify(result));
+        round.payloads.push({ position, json });
+        round.bytes += json.length;
+        if (round.payloads.length === mostPayloads || round.bytes > mostPayloadBytes) send();
+      }
+    } finally {
+      send(); // of a stream that ended or failed before it was at the tail again
     }
   }
 

@@ -95,8 +95,8 @@ export interface StreamPlace {
   readonly after?: string | null;
   /** Where the stream begins; then of each event, just before it is given; and how far all is given, just before `atTail`. */
   readonly at: (position: bigint, workspaceId: string) => void;
-  /** All that was in the log is given. Called again after each look that found nothing more. */
-  readonly atTail: () => void;
+  /** All that was in the log is given. Called again after each look that found nothing more; what it answers is waited for before the next. */
+  readonly atTail: () => void | Promise<void>;
 }
 
 /** Every event after `after`, in order, once each: what is in the log, then what comes. Ends when the signal aborts. */
@@ -124,7 +124,7 @@ export async function* follow(
     position = page.through;
     if (page.events.length === pageSize) continue;
     place?.at(position, scope.workspaceId);
-    place?.atTail();
+    await place?.atTail();
     if (!signal.aborted) await waiter.wait();
   }
 }

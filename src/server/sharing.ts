@@ -14,9 +14,9 @@ const outletBytes = 65_536;
 export function outletOf(socket: WebSocket, wire: Writable, id: string): Outlet {
   const head = Buffer.from(`{"id":${JSON.stringify(id)},"type":"next","payload":`);
   return {
-    send(json) {
+    send(payloads) {
       if (socket.bufferedAmount > outletBytes) return false;
-      if (socket.readyState === socket.OPEN) wire.write(textFrame(head, json)); // nothing may follow a closing frame
+      if (socket.readyState === socket.OPEN) wire.write(textFrames(head, payloads)); // nothing may follow a closing frame
       return true;
     },
     giveUp: () => socket.close(tryAgainLater, 'Too far behind'),
@@ -24,27 +24,36 @@ export function outletOf(socket: WebSocket, wire: Writable, id: string): Outlet 
 }
 
 /**
- * A message as a server sends it: one frame of text, not masked. Made here, since ws encodes the text again for each and writes its head
- * apart (measured: 9.3 against 7.4 µs a delivery, of which the system has 5.7). Frames of ws do not lie across it: nothing is compressed.
+ * Messages as a server sends them: each one frame of text, not masked. Made here, since ws encodes the text again for each and writes its
+ * head apart (measured: 9.3 against 7.4 µs a delivery, of which the system has 5.7 for the write, which all of these share). Frames of ws
+ * do not lie across them: nothing is compressed.
  */
-function textFrame(head: Buffer, json: Buffer): Buffer {
-  const length = head.length + json.length + 1;
-  const start = length < 126 ? 2 : length < 65_536 ? 4 : 10;
-  const frame = Buffer.allocUnsafe(start + length);
-  frame[0] = 0x81;
-  if (start === 2) frame[1] = length;
-  else if (start === 4) {
-    frame[1] = 126;
-    frame.writeUInt16BE(length, 2);
-  } else {
-    frame[1] = 127;
-    frame.writeBigUInt64BE(BigInt(length), 2);
+function textFrames(head: Buffer, payloads: readonly Buffer[]): Buffer {
+  const lengths = payloads.map((json) => head.length + json.length + 1);
+  const frames = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + startOf(length) + length, 0));
+  let at = 0;
+  for (const [index, json] of payloads.entries()) {
+    const length = lengths[index] ?? 0;
+    const start = startOf(length);
+    frames[at] = 0x81;
+    if (start === 2) frames[at + 1] = length;
+    else if (start === 4) {
+      frames[at + 1] = 126;
+      frames.writeUInt16BE(length, at + 2);
+    } else {
+      frames[at + 1] = 127;
+      frames.writeBigUInt64BE(BigInt(length), at + 2);
+    }
+    head.copy(frames, at + start);
+    json.copy(frames, at + start + head.length);
+    at += start + length;
+    frames[at - 1] = 0x7d; // }
   }
-  head.copy(frame, start);
-  json.copy(frame, start + head.length);
-  frame[start + length - 1] = 0x7d; // }
-  return frame;
+  return frames;
 }
+
+/** How long the start of a frame is, before its text. */
+const startOf = (length: number) => (length < 126 ? 2 : length < 65_536 ? 4 : 10);
 
 /** All that a payload depends on: the operation, what it is given, and the rights it is read with. Where it begins is each subscriber's own. */
 export function sharingKey(document: DocumentNode, params: SubscribePayload, viewer: Viewer): string {

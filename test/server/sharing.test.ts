@@ -32,7 +32,7 @@ it('a shared payload arrives whole whatever its length, among what the socket it
     .map((length) => 'é'.padEnd(length - 3, '.'));
   const expected: unknown[] = [];
   for (const [index, text] of texts.entries()) {
-    expect(outlet.send(Buffer.from(JSON.stringify(text)))).toBe(true);
+    expect(outlet.send([Buffer.from(JSON.stringify(text))])).toBe(true);
     socket.send(JSON.stringify(index));
     expected.push({ id: 'ä"1', type: 'next', payload: text }, index);
     await once(client, 'message'); // or the outlet would be full
@@ -44,12 +44,27 @@ it('a shared payload arrives whole whatever its length, among what the socket it
   );
 });
 
+it('payloads that are sent together arrive as a message each, by one write', async () => {
+  const { wire, told, outlet } = await ends('1');
+  const texts = [3, 200, 70_000, 5].map((length) => 'x'.repeat(length));
+  let writes = 0;
+  const write = wire.write.bind(wire);
+  wire.write = ((data: Buffer) => {
+    writes++;
+    return write(data);
+  }) as typeof wire.write;
+  expect(outlet.send(texts.map((text) => Buffer.from(JSON.stringify(text))))).toBe(true);
+  await expect.poll(() => told.length).toBe(4);
+  expect(told.map((text) => JSON.parse(text).payload)).toEqual(texts);
+  expect(writes).toBe(1);
+});
+
 it('nothing is sent after the closing frame, and the client sees a proper close', async () => {
   const { client, socket, wire, told, outlet } = await ends('1');
-  outlet.send(Buffer.from('1'));
+  outlet.send([Buffer.from('1')]);
   socket.close(1000);
   const written = wire.bytesWritten; // the client would pass over what follows
-  outlet.send(Buffer.from('2'));
+  outlet.send([Buffer.from('2')]);
   expect(wire.bytesWritten).toBe(written);
   const [code] = await once(client, 'close');
   expect(code).toBe(1000);
