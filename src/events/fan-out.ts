@@ -1,7 +1,7 @@
 // Many subscribers, one read: those who follow the same thing with the same operation and the same rights share one stream, one execution
 // and one serialised payload of each event. Everybody begins alone, at a cursor of their own, and joins the others where they have caught up.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { StreamPlace } from './follow.ts';
+import { justEnded, type StreamPlace } from './follow.ts';
 
 /** Of an operation, as its library makes it: here it is only handed on, and serialised. */
 export type Result = object;
@@ -32,6 +32,12 @@ interface Member {
   readonly outlet: Outlet;
   /** Called once, when it is with the others no more. */
   readonly left: (how: Leaving) => void;
+}
+
+/** How a subscriber left the others, and where it was then. */
+interface Left {
+  readonly how: Leaving;
+  readonly position: bigint;
 }
 
 type Leaving = { readonly is: 'behind' } | { readonly is: 'ended' } | { readonly is: 'failed'; readonly error: unknown };
@@ -72,7 +78,7 @@ export function fanOut({ backlog, onDelivered }: FanOutOptions): FanOut {
     if (!group.members.delete(member)) return;
     if (group.members.size === 0) {
       if (groups.get(key) === group) groups.delete(key);
-      group.stop.abort();
+      group.stop.abort(justEnded);
     }
     member.left(how);
   }
@@ -138,13 +144,7 @@ export function fanOut({ backlog, onDelivered }: FanOutOptions): FanOut {
   }
 
   /** With the others at `position`, or null where they have given more than that already. */
-  function join(
-    key: string,
-    position: bigint,
-    open: OpenStream,
-    outlet: Outlet,
-    signal: AbortSignal,
-  ): Promise<{ how: Leaving; position: bigint }> | null {
+  function join(key: string, position: bigint, open: OpenStream, outlet: Outlet, signal: AbortSignal): Promise<Left> | null {
     const known = groups.get(key);
     if (known !== undefined && known.position > position) return null;
     const group = known ?? begin(key, position, open);
@@ -163,38 +163,59 @@ export function fanOut({ backlog, onDelivered }: FanOutOptions): FanOut {
     });
   }
 
+  /**
+   * By itself, until it has caught up: returns how it went on with the others, or null where the stream has ended or was given up. Apart
+   * from `follow`, whose frame stays for as long as the subscriber: in this one are a stream, its execution and its signal (measured: 8 kB).
+   */
+  async function* alone(
+    key: string,
+    from: bigint | null,
+    open: OpenStream,
+    outlet: Outlet,
+    signal: AbortSignal,
+  ): AsyncGenerator<Result, { left: Promise<Left> } | null> {
+    const own = new AbortController();
+    const onAbort = () => own.abort(justEnded);
+    signal.addEventListener('abort', onAbort, { once: true });
+    let here = 0n;
+    const turn: { joined: Promise<Left> | null } = { joined: null };
+    const place: StreamPlace = {
+      from,
+      at: (now) => (here = now),
+      atTail() {
+        if (own.signal.aborted) return;
+        // At once, with nothing between the look and this: what comes from here on comes by the others.
+        turn.joined = join(key, here, open, outlet, signal);
+        if (turn.joined !== null) own.abort(justEnded);
+      },
+    };
+    try {
+      const stream = await open(place, own.signal);
+      if (!(Symbol.asyncIterator in stream)) {
+        yield stream;
+        return null;
+      }
+      for await (const result of stream) {
+        yield result;
+        onDelivered?.(1); // its reader has come for the next
+        const ahead = groups.get(key)?.position ?? 0n;
+        if (from !== null && ahead - here > backlog) {
+          outlet.giveUp();
+          return null;
+        }
+      }
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+    }
+    return turn.joined === null ? null : { left: turn.joined };
+  }
+
   async function* follow(key: string, open: OpenStream, outlet: Outlet, signal: AbortSignal): AsyncGenerator<Result> {
     let from: bigint | null = null;
     while (!signal.aborted) {
-      const alone = new AbortController();
-      const onAbort = () => alone.abort();
-      signal.addEventListener('abort', onAbort, { once: true });
-      let here = 0n;
-      const turn: { joined: ReturnType<typeof join> } = { joined: null };
-      const place: StreamPlace = {
-        from,
-        at: (now) => (here = now),
-        atTail() {
-          if (alone.signal.aborted) return;
-          // At once, with nothing between the look and this: what comes from here on comes by the others.
-          turn.joined = join(key, here, open, outlet, signal);
-          if (turn.joined !== null) alone.abort();
-        },
-      };
-      try {
-        const stream = await open(place, alone.signal);
-        if (!(Symbol.asyncIterator in stream)) return yield stream;
-        for await (const result of stream) {
-          yield result;
-          onDelivered?.(1); // its reader has come for the next
-          const ahead = groups.get(key)?.position ?? 0n;
-          if (from !== null && ahead - here > backlog) return outlet.giveUp();
-        }
-      } finally {
-        signal.removeEventListener('abort', onAbort);
-      }
-      if (turn.joined === null) return; // the stream has ended by itself
-      const { how, position } = await turn.joined;
+      const joined: { left: Promise<Left> } | null = yield* alone(key, from, open, outlet, signal);
+      if (joined === null) return;
+      const { how, position }: Left = await joined.left;
       if (how.is === 'failed' && how.error instanceof Refused) return yield how.error.result;
       if (how.is === 'failed') throw how.error;
       if (how.is === 'ended') return;

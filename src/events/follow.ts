@@ -19,6 +19,9 @@ export interface StreamEnds {
   readonly watch: ((onRevoked: () => void) => Disposable) | null;
 }
 
+/** Given to abort(): without a reason it makes an error, whose stack holds on to all that stood in its frames (measured: 6 kB a stream). */
+export const justEnded = 'ended';
+
 const longestTimer = 2 ** 31 - 1; // a longer one fires at once
 
 /**
@@ -36,7 +39,7 @@ export function cancellable<T>(
     clearTimeout(expiry);
     watching?.[Symbol.dispose]();
     for (const signal of signals) signal.removeEventListener('abort', over);
-    own.abort();
+    own.abort(justEnded);
   };
   const remaining = expiresAt === null ? longestTimer : Math.max(0, expiresAt.getTime() - Date.now());
   /** Said to the reader: or the end would look like there being no more. */

@@ -12,7 +12,7 @@ import { bearer, type TokenSettings, verifyToken } from '../auth/token.ts';
 import type { TokenHolder } from '../auth/viewer.ts';
 import { type AccessWatch, watchLater } from '../events/access.ts';
 import type { FanOut, OpenStream } from '../events/fan-out.ts';
-import { cancellable, type StreamEnds } from '../events/follow.ts';
+import { cancellable, justEnded, type StreamEnds } from '../events/follow.ts';
 import { type Context, unauthenticated, viewerOf } from '../graphql/context.ts';
 import type { Log } from '../log.ts';
 import { masked } from './masked.ts';
@@ -82,8 +82,10 @@ export function attachSockets(server: Server, options: SocketOptions): { dispose
   const disposable = useServer<Params>(
     {
       isProd: true, // an error's words stay out of closing frames
-      onConnect: async ({ connectionParams, extra }) => {
+      onConnect: async (connection) => {
+        const { connectionParams, extra } = connection;
         const given = connectionParams?.authorization ?? connectionParams?.Authorization;
+        Object.assign(connection, { connectionParams: undefined }); // the library keeps it; nobody needs a token for as long as a socket is open
         try {
           const token = typeof given === 'string' ? bearer(given) : null;
           if (token === null) return false; // 4403
@@ -176,7 +178,7 @@ export function attachSockets(server: Server, options: SocketOptions): { dispose
     const session = sessions.get(socket);
     if (session === undefined) return;
     clearTimeout(session.expiry);
-    session.gone.abort();
+    session.gone.abort(justEnded);
     sessions.delete(socket);
     const { subject } = session.holder;
     const count = (perSubject.get(subject) ?? 1) - 1;
