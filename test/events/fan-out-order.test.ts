@@ -76,13 +76,13 @@ it('whoever was ahead of the others when it joined them is not given again what 
   const { opened, open } = streams();
   const first = subscriber(fan, open);
   await turn();
-  opened[0]?.place.atTail(); // alone and up to date: the shared stream begins
+  await opened[0]?.place.atTail(); // alone and up to date: the shared stream begins
   await turn();
   const shared = opened[1] as Opened;
   const second = subscriber(fan, open);
   await turn();
   await opened[2]?.give(1n);
-  opened[2]?.place.atTail(); // it has read 1 by itself, which the others are still to be given
+  await opened[2]?.place.atTail(); // it has read 1 by itself, which the others are still to be given
   await turn();
   expect(fan.counts()).toEqual({ subscribers: 2, sharing: 2, streams: 1 });
   await shared.give(1n);
@@ -102,16 +102,16 @@ it('whoever is behind the others stays alone until it is not', async () => {
   const { opened, open } = streams();
   const first = subscriber(fan, open);
   await turn();
-  opened[0]?.place.atTail();
+  await opened[0]?.place.atTail();
   await turn();
   await opened[1]?.give(1n);
   await opened[1]?.place.atTail();
   const second = subscriber(fan, open);
   await turn();
-  opened[2]?.place.atTail(); // it looked before 1 was there
+  await opened[2]?.place.atTail(); // it looked before 1 was there
   expect(fan.counts().sharing).toBe(1);
   await opened[2]?.give(1n);
-  opened[2]?.place.atTail();
+  await opened[2]?.place.atTail();
   expect(fan.counts().sharing).toBe(2);
   expect(second.got).toEqual([1]);
   for (const one of [first, second]) one.leave();
@@ -124,7 +124,7 @@ it('a shared stream that fails fails for all, and one that ends ends for all', a
     const { opened, open } = streams();
     const both = [subscriber(fan, open), subscriber(fan, open)];
     await turn();
-    for (const alone of opened.slice()) alone.place.atTail();
+    for (const alone of opened.slice()) await alone.place.atTail();
     await turn();
     expect(fan.counts()).toEqual({ subscribers: 2, sharing: 2, streams: 1 });
     opened[2]?.end(error);
@@ -140,7 +140,7 @@ async function together(count: number, onSend?: (payloads: number) => boolean) {
   const { opened, open } = streams();
   const all = Array.from({ length: count }, () => subscriber(fan, open, onSend));
   await turn();
-  for (const alone of opened.slice()) alone.place.atTail();
+  for (const alone of opened.slice()) await alone.place.atTail();
   await turn();
   expect(fan.counts()).toEqual({ subscribers: count, sharing: count, streams: 1 });
   return {
@@ -149,7 +149,7 @@ async function together(count: number, onSend?: (payloads: number) => boolean) {
     open,
     all,
     shared: opened.at(-1) as Opened,
-    async leave() {
+    leave: async () => {
       for (const one of all) one.leave();
       await Promise.all(all.map(({ done }) => done));
     },
@@ -181,7 +181,7 @@ it('who joins while something is ready and not yet sent is given all of it, and 
   const late = subscriber(fan, open);
   await turn();
   await opened[before]?.give(1n);
-  opened[before]?.place.atTail();
+  await opened[before]?.place.atTail();
   expect(fan.counts().sharing).toBe(2);
   await shared.place.atTail();
   expect([all[0]?.got, late.got]).toEqual([
