@@ -2,6 +2,9 @@
 import { accessSync, constants, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
+import type { ProviderSettings } from './auth/sign-in.ts';
+import { providerOf } from './config-sign-in.ts';
+import { type Place, placeOf, placeSettings } from './config-storage.ts';
 import { type RemoteTarget, readTargets } from './config-targets.ts';
 import { codeOf, longestTimer, oneOf, webUrl, whole } from './config-values.ts';
 
@@ -26,17 +29,6 @@ export interface Limits {
   readonly socketsPerSubject: number;
 }
 
-export interface S3Place {
-  readonly kind: 's3';
-  readonly bucket: string;
-  /** Without a slash at its end; empty for the whole bucket. */
-  readonly prefix: string;
-  /** null: that of AWS. */
-  readonly endpoint: string | null;
-  /** null: whatever the SDK finds. */
-  readonly region: string | null;
-}
-
 export interface Config {
   readonly production: boolean;
   /** Absolute; `ensureHome` makes it. */
@@ -49,7 +41,7 @@ export interface Config {
   /** Without a slash at its end. null: the address that the server listens on, see `urlOf`. */
   readonly publicUrl: string | null;
   readonly role: 'all' | 'api' | 'worker';
-  readonly storage: { readonly kind: 'folder'; readonly root: string } | S3Place;
+  readonly storage: Place;
   readonly jwt: {
     /** null: the home's own, see auth/secret.ts; never null in production. */
     readonly secret: Uint8Array | null;
@@ -58,6 +50,8 @@ export interface Config {
     readonly audience: string;
     readonly issuer: string;
   };
+  /** Where people sign in to the dashboard; null: by a token that they have. */
+  readonly provider: ProviderSettings | null;
   readonly targets: readonly RemoteTarget[];
   /** `host` or `host:port`, in lower case. */
   readonly fetchHosts: readonly string[];
@@ -92,21 +86,14 @@ const databaseUrl = z
   .string()
   .refine((value) => /^postgres(ql)?:\/\//.test(value) && URL.canParse(value), 'a URL that begins with postgres:// or postgresql://');
 
-const inFolder = /^file:(?:\/\/)?(\/.*)?$/;
-const inBucket = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/[A-Za-z0-9_][A-Za-z0-9._=-]*)*)\/?$/;
-const storagePlace = z
-  .string()
-  .refine((value) => inFolder.test(value) || inBucket.test(value), 'file:, file:/path (the path absolute) or s3://bucket/prefix')
-  .default('file:');
-
 // In the clear whoever is on the way could put in keys of their own; to this machine itself there is no such way.
-const keysUrl = z.string().refine((value) => {
-  if (!URL.canParse(value)) return false;
-  const { protocol, hostname, username, hash } = new URL(value);
-  const isSafe = protocol === 'https:' || (protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname));
-  return isSafe && username === '' && hash === '';
-}, 'a URL that begins with https://, or with http:// and localhost or 127.0.0.1');
-const endpoint = webUrl('a URL that begins with http:// or https://, without a name, a password or a query');
+function isSafe(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, hostname, username, hash } = new URL(url);
+  const isUnheard = protocol === 'https:' || (protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname));
+  return isUnheard && username === '' && hash === '';
+}
+const keysUrl = z.string().refine(isSafe, 'a URL that begins with https://, or with http:// and localhost or 127.0.0.1');
 
 const hostList = z
   .string()
@@ -129,11 +116,7 @@ const settings = z.object({
   PACKHORSE_HOME: z.string().default('.packhorse'),
   PACKHORSE_ROLE: oneOf(['all', 'api', 'worker'], 'all'),
   PACKHORSE_PUBLIC_URL: webUrl('a URL that begins with http:// or https://, without a query').optional(),
-  PACKHORSE_STORAGE: storagePlace,
-  AWS_REGION: z.string().optional(),
-  AWS_DEFAULT_REGION: z.string().optional(),
-  AWS_ENDPOINT_URL: endpoint.optional(),
-  AWS_ENDPOINT_URL_S3: endpoint.optional(),
+  ...placeSettings,
   PACKHORSE_JWKS_URL: keysUrl.optional(),
   PACKHORSE_JWT_SECRET: z
     .string()
@@ -142,6 +125,10 @@ const settings = z.object({
     .optional(),
   PACKHORSE_JWT_AUDIENCE: z.string().default('packhorse'),
   PACKHORSE_JWT_ISSUER: z.string().default('packhorse'),
+  PACKHORSE_OIDC_CLIENT_ID: z.string().optional(),
+  PACKHORSE_OIDC_CLIENT_SECRET: z.string().optional(),
+  PACKHORSE_OIDC_SCOPE: z.string().default('openid'),
+  PACKHORSE_OIDC_PARAMETERS: z.string().default(''),
   PACKHORSE_TARGETS: z.string().optional(),
   PACKHORSE_FETCH_HOSTS: hostList,
   PACKHORSE_EXPORT_SLOTS: whole(2, 1, 1_000),
@@ -175,7 +162,13 @@ const settings = z.object({
   PACKHORSE_MAX_SOCKETS_PER_SUBJECT: whole(20_000),
 });
 
-const secrets = new Set(['DATABASE_URL', 'PACKHORSE_JWT_SECRET', 'AWS_ENDPOINT_URL', 'AWS_ENDPOINT_URL_S3']);
+const secrets = new Set([
+  'DATABASE_URL',
+  'PACKHORSE_JWT_SECRET',
+  'PACKHORSE_OIDC_CLIENT_SECRET',
+  'AWS_ENDPOINT_URL',
+  'AWS_ENDPOINT_URL_S3',
+]);
 
 export function readConfig(env: NodeJS.ProcessEnv): Config {
   // An empty variable is one that was not set: compose files and shells cannot tell the two apart.
@@ -215,6 +208,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       audience: value.PACKHORSE_JWT_AUDIENCE,
       issuer: value.PACKHORSE_JWT_ISSUER,
     },
+    provider: providerOf(value, isSafe, unusable),
     targets: targetsOf(value.PACKHORSE_TARGETS),
     fetchHosts: value.PACKHORSE_FETCH_HOSTS,
     exportSlots: value.PACKHORSE_EXPORT_SLOTS,
@@ -256,15 +250,6 @@ function targetsOf(file: string | undefined): RemoteTarget[] {
   } catch (error) {
     throw new ConfigError(`PACKHORSE_TARGETS: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   }
-}
-
-function placeOf(value: z.output<typeof settings>, home: string): Config['storage'] {
-  const [, bucket, prefix = ''] = inBucket.exec(value.PACKHORSE_STORAGE) ?? [];
-  if (bucket === undefined) return { kind: 'folder', root: inFolder.exec(value.PACKHORSE_STORAGE)?.[1] ?? path.join(home, 'storage') };
-  const endpointUrl = value.AWS_ENDPOINT_URL_S3 ?? value.AWS_ENDPOINT_URL ?? null;
-  // Signatures name a region; servers other than AWS's seldom have one.
-  const region = value.AWS_REGION ?? value.AWS_DEFAULT_REGION ?? (endpointUrl === null ? null : 'us-east-1');
-  return { kind: 's3', bucket, prefix: prefix.slice(1), endpoint: endpointUrl, region };
 }
 
 /** What links begin with where no public URL is set. */

@@ -7,6 +7,7 @@ import pg from 'pg';
 import { callTokens } from './auth/call-token.ts';
 import { remoteKeys } from './auth/remote-keys.ts';
 import { jwtSecret } from './auth/secret.ts';
+import { signIn } from './auth/sign-in.ts';
 import type { TokenSettings } from './auth/token.ts';
 import { type Config, ensureHome, urlOf } from './config.ts';
 import { type Db, openDb } from './db.ts';
@@ -201,6 +202,7 @@ export async function startPackhorse(config: Config, log: Log, targets?: PartOpt
         host: config.host,
         port: config.port,
         tokens,
+        signIn: config.provider === null ? null : signIn(config.provider, tokens),
         limits: config.limits,
         notReady: () => notReady(parts.db),
         log,

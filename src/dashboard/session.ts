@@ -11,16 +11,25 @@ export interface Session {
 const key = 'packhorse.token';
 const longestTimerMs = 2 ** 31 - 1; // a longer one fires at once
 
-let session: Session = { token: fromAddress() ?? sessionStorage.getItem(key), why: null };
+const refusals: Readonly<Record<string, string>> = {
+  unreachable: 'The sign-in service cannot be reached now.',
+  denied: 'The sign-in service refused.',
+  foreign: 'The sign-in took too long, or was begun elsewhere.',
+  unusable: 'The sign-in service gave an access token that this server does not take.',
+};
+
+let session: Session = fromAddress();
 let expiry: ReturnType<typeof setTimeout> | undefined;
 const listeners = new Set<() => void>();
 begin(session);
 
-/** Takes `#token=…` out of the address at once, so that it is neither shared, nor bookmarked, nor in the history. */
-function fromAddress(): string | null {
-  const token = new URLSearchParams(location.hash.slice(1)).get('token');
-  if (token !== null) history.replaceState(history.state, '', location.pathname + location.search);
-  return token;
+/** Takes `#token=…` out of the address at once, so that it is neither shared, nor bookmarked, nor in the history; and `#refused=…`. */
+function fromAddress(): Session {
+  const given = new URLSearchParams(location.hash.slice(1));
+  const refused = given.get('refused');
+  if (given.has('token') || refused !== null) history.replaceState(history.state, '', location.pathname + location.search);
+  const token = given.get('token') ?? sessionStorage.getItem(key);
+  return { token, why: token === null && refused !== null ? (refusals[refused] ?? 'The sign-in failed.') : null };
 }
 
 function begin(next: Session): void {

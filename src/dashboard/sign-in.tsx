@@ -1,6 +1,8 @@
-import { Alert, Button, Card, Center, Code, PasswordInput, Stack, Text, Title } from '@mantine/core';
+import { Alert, Button, Card, Center, Code, Divider, PasswordInput, Stack, Text, Title } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { signIn } from './session.ts';
+
+const byProvider = document.querySelector('meta[name="packhorse-sign-in"]')?.getAttribute('content') === 'provider';
 
 /** In place of the page, whose address stays: it is there again with the next token. */
 export function SignIn({ why }: { readonly why: string | null }) {
@@ -19,8 +21,16 @@ export function SignIn({ why }: { readonly why: string | null }) {
             </Title>
             {why !== null && (
               <Alert color="orange" variant="outline" title={why} role="alert">
-                Sign in with a fresh token: this page is kept.
+                {byProvider ? 'Sign in again' : 'Sign in with a fresh token'}: this page is kept.
               </Alert>
+            )}
+            {byProvider && (
+              <>
+                <Button component="a" href={`/sign-in?${new URLSearchParams({ to: location.pathname + location.search })}`}>
+                  Sign in
+                </Button>
+                <Divider label="or by an access token that you have" />
+              </>
             )}
             <PasswordInput
               label="Access token"
@@ -30,7 +40,9 @@ export function SignIn({ why }: { readonly why: string | null }) {
               autoComplete="off"
               data-autofocus
             />
-            <Button type="submit">Sign in</Button>
+            <Button type="submit" variant={byProvider ? 'default' : 'filled'}>
+              {byProvider ? 'Use the token' : 'Sign in'}
+            </Button>
             <Text size="sm" c="dimmed">
               The demo prints a link with one. Otherwise, in the clone that runs the server:{' '}
               <Code>npx packhorse token --permissions workspace:read --workspaces '*'</Code>

@@ -12,17 +12,22 @@ const built = path.resolve(import.meta.dirname, '../../dist/dashboard'); // the 
 const assets = '/assets/';
 const pages = /^\/(workspaces(\/.*)?|lifecycles)?$/;
 
-export function dashboard(): Dashboard {
+export function isPage(pathname: string): boolean {
+  return pages.test(pathname);
+}
+
+/** `signIn`: whether people may sign in by a provider, which the page offers then. */
+export function dashboard({ signIn }: { readonly signIn: boolean }): Dashboard {
   const index = path.join(built, 'index.html');
   if (!existsSync(index)) return notBuilt;
-  const html = readFileSync(index, 'utf8');
+  const html = readFileSync(index, 'utf8').replace('SIGN_IN', signIn ? 'provider' : 'token');
   const files = sirv(built, { gzip: true, etag: false, immutable: true, maxAge: 31_536_000, setHeaders: asTheyAre });
   return (pathname, request, response) => {
     if (pathname.startsWith(assets)) {
       files(request, response, () => void response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' }).end('not found\n'));
       return true;
     }
-    if (!pages.test(pathname)) return false;
+    if (!isPage(pathname)) return false;
     const nonce = randomBytes(18).toString('base64');
     response.writeHead(200, headers(nonce)).end(request.method === 'HEAD' ? undefined : html.replaceAll('CSP_NONCE', nonce));
     return true;
@@ -31,7 +36,7 @@ export function dashboard(): Dashboard {
 
 /** As where the sources run, or only `tsc` did. */
 const notBuilt: Dashboard = (pathname, _, response) => {
-  if (!pages.test(pathname)) return false;
+  if (!isPage(pathname)) return false;
   response.writeHead(404, { 'content-type': 'text/plain; charset=utf-8' }).end('The dashboard is not built: npm run build\n');
   return true;
 };

@@ -7,6 +7,7 @@ import { GraphQLError } from 'graphql';
 import { createYoga, type Plugin, type YogaInitialContext } from 'graphql-yoga';
 import { KeysUnavailableError } from '../auth/remote-keys.ts';
 import { admit } from '../auth/revocation.ts';
+import type { SignIn } from '../auth/sign-in.ts';
 import { bearer, type TokenSettings, UnauthenticatedError, verifyToken } from '../auth/token.ts';
 import type { TokenHolder } from '../auth/viewer.ts';
 import type { StreamEnds } from '../events/follow.ts';
@@ -20,6 +21,7 @@ import { documentLimits } from './limits.ts';
 import { codedVariables, masked } from './masked.ts';
 import { metricsOf } from './metrics.ts';
 import { schema } from './schema.ts';
+import { signInPages } from './sign-in.ts';
 import { attachSockets, type SocketContext } from './sockets.ts';
 import { eventStreams } from './sse.ts';
 import { handleUpload, isUpload } from './uploads.ts';
@@ -29,6 +31,8 @@ export interface HttpOptions {
   readonly host: string;
   readonly port: number;
   readonly tokens: TokenSettings;
+  /** null: people sign in by a token that they have. */
+  readonly signIn: SignIn | null;
   readonly limits: {
     readonly bodyBytes: number;
     readonly tokens: number;
@@ -88,7 +92,8 @@ export async function serve(options: HttpOptions): Promise<RunningServer> {
   // A page and nothing else: as an endpoint it would answer operations that no limit and no token guards.
   const graphiql = renderGraphiQL({ endpoint, subscriptionsProtocol: 'SSE', method: 'POST', title: 'Packhorse' }); // its sockets send no header
 
-  const page = dashboard();
+  const page = dashboard({ signIn: options.signIn !== null });
+  const signing = signInPages({ signIn: options.signIn, secret: tokens.secret, publicUrl: app.packages.publicUrl, log });
 
   const server = createServer((request, response) => {
     route(request, response).catch((error: unknown) => {
@@ -122,6 +127,7 @@ export async function serve(options: HttpOptions): Promise<RunningServer> {
       const reason = closing.signal.aborted ? 'stopping' : await options.notReady();
       return plain(response, reason === null ? 200 : 503, reason ?? 'ready');
     }
+    if (await signing.handle(url, request, response)) return;
     if (!page(url.pathname, request, response)) plain(response, 404, 'not found');
   };
   // Node's own limit of five minutes a request would cut off the upload of a large package. Each way in has a limit of its own instead.

@@ -1,7 +1,7 @@
 // Storage in S3, or in what speaks its protocol. The SDK is loaded on first use: it takes as long as all the rest of a start.
 import { finished, PassThrough, Readable } from 'node:stream';
 import type { S3ClientConfig } from '@aws-sdk/client-s3';
-import type { S3Place } from '../config.ts';
+import type { S3Place } from '../config-storage.ts';
 import { checkKey, checkPrefix, checkRange, isKey } from './checks.ts';
 import { type Storage, StorageError } from './storage.ts';
 

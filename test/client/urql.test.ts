@@ -277,6 +277,7 @@ it('opens another socket where one has as many operations as a server takes', as
     host: '127.0.0.1',
     port: 0,
     tokens: app.tokens,
+    signIn: null,
     limits: { ...app.config.limits, socketOperations: 3 },
     notReady: async () => null,
     log: createLog(app.config),

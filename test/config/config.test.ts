@@ -86,6 +86,27 @@ describe('the configuration', () => {
       { PACKHORSE_JWKS_URL: 'http://example.org/keys' },
       'PACKHORSE_JWKS_URL: expected a URL that begins with https://, or with http:// and localhost or 127.0.0.1, found "http://example.org/keys"',
     ],
+    [
+      { PACKHORSE_OIDC_CLIENT_ID: 'x' },
+      'PACKHORSE_JWT_ISSUER: expected the URL of the provider where PACKHORSE_OIDC_CLIENT_ID is set (https://, or http:// on this machine), found "packhorse"',
+    ],
+    [
+      { PACKHORSE_OIDC_CLIENT_ID: 'x', PACKHORSE_JWT_ISSUER: 'http://example.org' },
+      'PACKHORSE_JWT_ISSUER: expected the URL of the provider where PACKHORSE_OIDC_CLIENT_ID is set (https://, or http:// on this machine), found "http://example.org"',
+    ],
+    [
+      { PACKHORSE_OIDC_CLIENT_ID: 'x', PACKHORSE_JWT_ISSUER: 'https://example.org' },
+      'PACKHORSE_JWKS_URL: expected the keys of the provider where PACKHORSE_OIDC_CLIENT_ID is set, found ""',
+    ],
+    [
+      {
+        PACKHORSE_OIDC_CLIENT_ID: 'x',
+        PACKHORSE_JWT_ISSUER: 'https://example.org',
+        PACKHORSE_JWKS_URL: 'https://example.org/keys',
+        PACKHORSE_OIDC_PARAMETERS: 'audience=x&state=fixed',
+      },
+      'PACKHORSE_OIDC_PARAMETERS: expected no parameter of the sign-in itself, found "state"',
+    ],
     [{ PACKHORSE_LEASE_MS: '5000' }, 'PACKHORSE_HEARTBEAT_MS: expected less than PACKHORSE_LEASE_MS (5000), found "10000"'],
     [
       { PACKHORSE_FETCH_HOSTS: 'https://x' },

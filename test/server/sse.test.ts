@@ -180,6 +180,7 @@ async function another(keepAliveMs = 12_000) {
     host: '127.0.0.1',
     port: 0,
     tokens: app.tokens,
+    signIn: null,
     limits: app.config.limits,
     notReady: async () => null,
     log: createLog(app.config),
