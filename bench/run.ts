@@ -1,8 +1,9 @@
-// Ratios, each side measured in the same run on the same Postgres: `npm run bench [-- transition|list|load|export|download|subscribers|targets]`.
+// Ratios, each side measured in the same run on the same Postgres: `npm run bench [-- transition|list|load|export|download|subscribers|targets|dashboard]`.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { startPostgres } from '../src/postgres/embedded.ts';
+import { benchDashboard } from './dashboard.ts';
 import { benchDownload } from './download.ts';
 import { benchExport } from './export.ts';
 import { benchList } from './list.ts';
@@ -20,6 +21,7 @@ const benches = {
   download: benchDownload,
   subscribers: benchSubscribers,
   targets: benchTargets,
+  dashboard: benchDashboard,
 };
 
 const home = mkdtempSync(path.join(tmpdir(), 'packhorse-bench-'));

@@ -23,12 +23,20 @@ export async function freshDatabase(postgres: PostgresServer, name: string): Pro
 export async function seedRuns(url: string, runs: number, steps: number): Promise<string[]> {
   const client = new pg.Client({ connectionString: url, options: '-c timezone=UTC' });
   await client.connect();
+  try {
+    return await seed(client, runs, steps);
+  } finally {
+    await client.end();
+  }
+}
+
+async function seed(client: pg.Client, runs: number, steps: number): Promise<string[]> {
   await client.query(`INSERT INTO workspace (id, slug, name) VALUES (gen_random_uuid(), 'bench', 'bench') ON CONFLICT DO NOTHING`);
   await client.query(`INSERT INTO workspace_log (workspace_id) SELECT id FROM workspace ON CONFLICT DO NOTHING`);
   await client.query(`INSERT INTO export_settings (workspace_id) SELECT id FROM workspace ON CONFLICT DO NOTHING`);
   const { rows } = await client.query<{ id: string }>(
     `WITH p AS (INSERT INTO data_package (id, workspace_id, staged_by, expires_at, name, digest, plan)
-        SELECT gen_random_uuid(), w.id, 'bench', now(), 'p' || g, 'sha256:0', '{}' FROM workspace w, generate_series(1, $1::int) g RETURNING id, workspace_id, name)
+        SELECT gen_random_uuid(), w.id, 'bench', now(), 'p' || $2::int || '-' || g, 'sha256:0', '{}' FROM workspace w, generate_series(1, $1::int) g RETURNING id, workspace_id, name)
      INSERT INTO data_run (id, workspace_id, package_id, package_name, driving, registered_by, open_steps, open_targets, active_targets, notes)
      SELECT gen_random_uuid(), workspace_id, id, name, 'ON_REQUEST', 'bench', $2::int, '{store}', '{}', '{}' FROM p RETURNING id`,
     [runs, steps],
@@ -40,7 +48,6 @@ export async function seedRuns(url: string, runs: number, steps: number): Promis
   );
   await client.query(`UPDATE data_run SET state = 'RUNNING', started_at = now() WHERE state = 'REGISTERED'`);
   await client.query('ANALYZE');
-  await client.end();
   return rows.map(({ id }) => id);
 }
 
