@@ -10,7 +10,6 @@ export default defineConfig({
     ...test,
     include: ['test/browser/**/*.test.ts'],
     exclude: [],
-    globalSetup: ['test/support/browser-setup.ts', 'test/support/global-setup.ts'],
     maxWorkers: 1,
     testTimeout: 60_000,
     hookTimeout: 120_000,

@@ -7,7 +7,6 @@ import { buffer } from 'node:stream/consumers';
 import pg from 'pg';
 import { afterAll, expect, it } from 'vitest';
 import { packFolder } from '../../src/packages/pack.ts';
-import { built } from '../support/built.ts';
 import { freshDatabase } from '../support/database.ts';
 import { shared } from '../support/folders.ts';
 import { nodesOn } from '../support/nodes.ts';
@@ -62,7 +61,7 @@ it('loads 3,000,000 flights in less than 400 MiB of a server process', { timeout
   const source = flightsFolder();
   if ('missing' in source) return skip(source.missing);
   // The leases of production; memory is what it is with a server that has uploaded, hashed and loaded.
-  const node = nodes.start({ PACKHORSE_LEASE_MS: '30000', PACKHORSE_HEARTBEAT_MS: '10000', PACKHORSE_POLL_MS: '1000' }, built());
+  const node = nodes.start({ PACKHORSE_LEASE_MS: '30000', PACKHORSE_HEARTBEAT_MS: '10000', PACKHORSE_POLL_MS: '1000' });
   await node.ready;
   const idle = node.rssMiB();
   const zip = await buffer(await packFolder(source.folder));

@@ -1,13 +1,8 @@
-// The command line as a person runs it: a process of its own, from the sources.
+// The command line as a person runs it: a process of its own.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createRequire } from 'node:module';
-import path from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { afterAll, expect } from 'vitest';
-
-const main = path.resolve(import.meta.dirname, '../../src/cli/main.ts');
-const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
+import { built } from './built.ts';
 
 export interface Ended {
   readonly code: number | null;
@@ -33,7 +28,7 @@ afterAll(async () => {
 /** Nothing of this process's environment reaches it but what a shell would need. */
 export function start(args: readonly string[], env: Record<string, string> = {}): Running {
   const { PATH = '', HOME = '' } = process.env;
-  const child = spawn(process.execPath, ['--import', tsx, main, ...args], {
+  const child = spawn(process.execPath, [...built, ...args], {
     env: { PATH, HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

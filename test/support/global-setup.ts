@@ -1,14 +1,18 @@
-// One throwaway Postgres for the whole run, with the migrated template that every test file clones.
+// For the whole run: a build of the sources as they are, for the processes that tests start and the pages that they look at, and one throwaway
+// Postgres with the migrated template that every test file clones.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
+import { ensureBuilt } from '../../scripts/ensure-built.mjs';
 import { startPostgres } from '../../src/postgres/embedded.ts';
 import { migrate } from '../../src/postgres/migrate.ts';
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  await ensureBuilt();
+  project.onTestsRerun(ensureBuilt); // what is edited while it watches
   const server = await serverForRun();
   try {
     await buildTemplate(server.adminUrl);

@@ -77,8 +77,7 @@ export async function ledgerGround(): Promise<LedgerGround> {
   return { pool, nodes: nodesOn(databaseUrl), child, front, targets };
 }
 
-/** `command`: as that of Nodes.start. */
-export async function ledgerCampaign(ground: LedgerGround, campaign: LedgerCampaign, command?: readonly string[]): Promise<LedgerReport> {
+export async function ledgerCampaign(ground: LedgerGround, campaign: LedgerCampaign): Promise<LedgerReport> {
   const { pool, nodes, child, front, targets } = ground;
   const random = seeded(campaign.seed);
   const service = faulty(child, seeded(campaign.seed + 1));
@@ -103,7 +102,7 @@ export async function ledgerCampaign(ground: LedgerGround, campaign: LedgerCampa
     ...front.ports.map((port) => ({ ...common, PACKHORSE_ROLE: 'api', PORT: String(port) })),
     ...[1, 2].map(() => ({ ...common, PACKHORSE_ROLE: 'worker' })),
   ].map((env): Slot => {
-    const begin = () => nodes.start(env, command);
+    const begin = () => nodes.start(env);
     return { node: begin(), begin, isUp: true, isStopped: false };
   });
   await Promise.all(slots.map(({ node }) => node.ready));

@@ -9,6 +9,7 @@ import { afterAll } from 'vitest';
 import { issueToken } from '../../src/auth/token.ts';
 import { readConfig } from '../../src/config.ts';
 import { type Answer, everything, type TestApp } from './app.ts';
+import { built } from './built.ts';
 
 export const nodeSecret = 'a secret that all nodes of a test share';
 
@@ -31,12 +32,11 @@ export interface Node {
 }
 
 export interface Nodes {
-  /** `command`: what Node runs in place of the sources. */
-  start(env?: Record<string, string>, command?: readonly string[]): Node;
+  start(env?: Record<string, string>): Node;
 }
 
-const root = path.resolve(import.meta.dirname, '../..');
-const sources = ['--import', 'tsx', path.join(import.meta.dirname, 'serve.ts')];
+// A node ends with the test that started it, however that one ends. Its stdin is a pipe, which must not keep it either.
+const ending = `data:text/javascript,${encodeURIComponent("process.stdin.on('end', () => process.exit(1)).resume().unref?.()")}`;
 
 /** Fast leases and polls, so that recovery shows within a test. */
 const fast = { PACKHORSE_LEASE_MS: '3000', PACKHORSE_HEARTBEAT_MS: '500', PACKHORSE_POLL_MS: '200', PACKHORSE_CANCEL_DEADLINE_MS: '2000' };
@@ -53,7 +53,7 @@ export function nodesOn(databaseUrl: string): Nodes {
     rmSync(home, { recursive: true, force: true });
   });
   return {
-    start(env = {}, command = sources) {
+    start(env = {}) {
       const all = {
         ...fast,
         DATABASE_URL: databaseUrl,
@@ -63,9 +63,8 @@ export function nodesOn(databaseUrl: string): Nodes {
         PORT: '0',
         ...env,
       };
-      const child = spawn(process.execPath, [...command, 'serve', '--json'], {
+      const child = spawn(process.execPath, ['--import', ending, ...built, 'serve', '--json'], {
         env: { PATH: process.env['PATH'], TMPDIR: tmpdir(), ...all },
-        cwd: root,
         stdio: ['pipe', 'pipe', 'pipe'],
       });
       started.push(child);
