@@ -93,6 +93,13 @@ const lease = (when: string) => holdUpdates(databaseUrl, 'data_run', when);
 const leaseTaken = 'NEW.fence > OLD.fence';
 const leaseGivenBack = 'NEW.lease_owner IS NULL AND OLD.lease_owner IS NOT NULL';
 
+const sessions = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'packhorse'`;
+/** As if as much time had passed. Not before the last session of the dead has ended: what it was at may take or give back a lease yet. */
+async function leasesEnd(): Promise<void> {
+  await expect.poll(async () => (await pool.query(sessions)).rowCount, { interval: 5 }).toBe(0);
+  await pool.query('UPDATE data_run SET lease_until = clock_timestamp() WHERE lease_until IS NOT NULL');
+}
+
 interface Standing {
   readonly id: string;
   readonly ends: 'SUCCEEDED' | 'CANCELLED';
@@ -258,6 +265,7 @@ it.each(Object.entries(points))('a process killed at this point loses nothing an
   const { id, ends, hold, after }: Standing = await point();
   await node.kill();
   await hold?.release();
+  await leasesEnd();
   child.misbehave = null;
   node = begin();
   await node.ready;
