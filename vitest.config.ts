@@ -8,7 +8,8 @@ export default defineConfig({
     exclude: ['test/gate/**', 'test/browser/**'],
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
-    maxWorkers: 2,
+    // One more than the two cores: what was measured was asleep, over a poll, a lease, Postgres or a process, for two thirds of its time.
+    maxWorkers: 3,
     // How long a loaded machine may take, not how long a test does: what waits ends as soon as its condition holds. A clock of ours that a test
     // must not wait for (a poll, a lease) is set to ten minutes, so that it is longer than all of these.
     testTimeout: 120_000,
