@@ -128,3 +128,55 @@ export const renewDataRunGrantDocument = graphql(`
     }
   }
 `);
+
+export const exportPageDocument = graphql(`
+  query ExportPage($id: ID!) {
+    exportExecution(id: $id) {
+      ...ExportFields
+      settings { destinations { name url } }
+      exportPackage {
+        deliveries {
+          id
+          destination
+          state
+          attempts
+          nextAttemptAt
+          deliveredAt
+          attemptLog { number at status code message durationMs }
+        }
+      }
+    }
+  }
+`);
+
+export const redeliverDocument = graphql(`
+  mutation Redeliver($input: RedeliverInput!) {
+    redeliver(input: $input) {
+      __typename
+      ... on ExportDelivery { id state }
+      ... on NotFoundError { code message }
+      ... on ForbiddenError { code message permission }
+      ... on ConflictError { code message conflictingId }
+      ... on InvalidInputError { code message field }
+    }
+  }
+`);
+
+export const exportSettingsDocument = graphql(`
+  query ExportSettings($slug: String!) {
+    workspace(slug: $slug) { id exportSettings { format datasets retentionDays destinations { name url } } }
+  }
+`);
+
+/** \`secret\`: null but for destinations whose secret this very answer made. */
+export const updateExportSettingsDocument = graphql(`
+  mutation UpdateExportSettings($input: UpdateExportSettingsInput!) {
+    updateExportSettings(input: $input) {
+      __typename
+      ... on Workspace { id exportSettings { format datasets retentionDays destinations { name url secret } } }
+      ... on NotFoundError { code message }
+      ... on ForbiddenError { code message permission }
+      ... on InvalidInputError { code message field }
+    }
+  }
+`);

@@ -1,36 +1,35 @@
 // One export: where it stands in the queue or in its work, what is in it, and who was told of it.
-import { Alert, Anchor, Button, Code, Group, Stack, Table, Text, Title } from '@mantine/core';
+import { Alert, Button, Code, Group, Stack, Table, Text, Title } from '@mantine/core';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
-import { useClient, useMutation, useSubscription } from 'urql';
-import {
-  cancelExportExecutionDocument,
-  exportExecutionDocument,
-  exportExecutionProgressDocument,
-  issueDownloadLinkDocument,
-} from '../client/export-documents.ts';
-import type { ExportFieldsFragment } from '../client/gql/graphql.ts';
+import { useClient, useSubscription } from 'urql';
+import { cancelExportExecutionDocument, exportExecutionProgressDocument } from '../client/export-documents.ts';
+import type { ExportPageQuery } from '../client/gql/graphql.ts';
+import { exportPageDocument } from '../client/page-documents.ts';
 import { typed } from './api.ts';
 import { Holds } from './blockers.tsx';
 import { Confirm, refusalOf } from './confirm.tsx';
+import { Package } from './export-package.tsx';
 import { Wide } from './lists.tsx';
 import { exportOf, useLive } from './live.ts';
 import { Bar } from './progress.tsx';
-import { bytesIn, count, Fault, Loading, Missing, State, When } from './said.tsx';
+import { count, Fault, Loading, Missing, State, When } from './said.tsx';
 import { Section } from './section.tsx';
 
 const route = getRouteApi('/workspaces/$slug/exports/$exportId');
 
+export type Execution = NonNullable<ExportPageQuery['exportExecution']>;
+
 export default function ExportPage() {
   const { exportId } = route.useParams();
-  const [{ data, error }, again] = useLive(typed(exportExecutionDocument), { id: exportId }, (event) => exportOf(event) === exportId);
+  const [{ data, error }, again] = useLive(typed(exportPageDocument), { id: exportId }, (event) => exportOf(event) === exportId);
   const execution = data?.exportExecution;
-  if (execution) return <Shown execution={execution} />;
+  if (execution) return <Shown execution={execution} again={() => again({ requestPolicy: 'network-only' })} />;
   if (error !== undefined) return <Fault error={error} again={() => again({ requestPolicy: 'network-only' })} />;
   return data === undefined ? <Loading what="the export" /> : <Missing what="export" />;
 }
 
-function Shown({ execution }: { readonly execution: ExportFieldsFragment }) {
+function Shown({ execution, again }: { readonly execution: Execution; readonly again: () => void }) {
   const { id, state, cutoff, requestedAt, requestedBy, settledAt, failure, whyNotRunning, manifestDigest, counts, exportPackage } =
     execution;
   const [{ data }] = useSubscription({ query: typed(exportExecutionProgressDocument), variables: { id }, pause: settledAt !== null });
@@ -65,7 +64,7 @@ function Shown({ execution }: { readonly execution: ExportFieldsFragment }) {
         </Alert>
       )}
       {whyNotRunning.length > 0 && <Holds title="Why it waits" holds={whyNotRunning} />}
-      {exportPackage !== null && <Package exportPackage={exportPackage} />}
+      {exportPackage !== null && <Package exportPackage={exportPackage} destinations={execution.settings.destinations} again={again} />}
       <Section title="What is in it">
         <Text size="sm">
           {execution.settings.format}, digest of the manifest: {manifestDigest === null ? 'not known yet' : <Code>{manifestDigest}</Code>}
@@ -110,67 +109,4 @@ function Cancel({ id }: { readonly id: string }) {
       )}
     </>
   );
-}
-
-function Package({ exportPackage }: { readonly exportPackage: NonNullable<ExportFieldsFragment['exportPackage']> }) {
-  const { id, state, bytes, digest, expiresAt, failure, deliveries } = exportPackage;
-  const [{ data, error, fetching }, issue] = useMutation(typed(issueDownloadLinkDocument));
-  const link = data?.issueDownloadLink;
-  const refusal = data === undefined && error === undefined ? null : refusalOf('DownloadLink', [link], error);
-  return (
-    <Section title="Package">
-      <Group gap="sm">
-        <State state={state} />
-        {bytes !== null && <Text size="sm">{bytesIn(bytes)}</Text>}
-        {expiresAt !== null && (
-          <Text size="sm" c="dimmed">
-            expires <When at={expiresAt} />
-          </Text>
-        )}
-      </Group>
-      {digest !== null && <Code>{digest}</Code>}
-      {failure !== null && <Text size="sm">{failure.summary}</Text>}
-      {state === 'PUBLISHED' && (
-        <Group gap="sm">
-          <Button variant="default" size="xs" loading={fetching} onClick={() => issue({ input: { exportPackageId: id } })}>
-            Make a link
-          </Button>
-          {link?.__typename === 'DownloadLink' && (
-            <Text size="sm">
-              <Anchor href={here(link.url)} inherit download>
-                Download
-              </Anchor>
-              , for whoever has the link; it ends <When at={link.expiresAt} />.
-            </Text>
-          )}
-        </Group>
-      )}
-      {refusal !== null && (
-        <Text size="sm" c="var(--mantine-color-error)" role="alert">
-          {refusal}
-        </Text>
-      )}
-      {deliveries.map(({ destination, state: told, attempts, nextAttemptAt, failure: fault }) => (
-        <Group key={destination} gap="sm">
-          <Text size="sm">{destination}</Text>
-          <State state={told} />
-          <Text size="sm" c="dimmed">
-            {attempts} attempt{attempts === 1 ? '' : 's'}
-            {nextAttemptAt !== null && (
-              <>
-                , the next <When at={nextAttemptAt} />
-              </>
-            )}
-            {fault !== null && `: ${fault.summary}`}
-          </Text>
-        </Group>
-      ))}
-    </Section>
-  );
-}
-
-/** On this origin, whatever name the server knows itself by. */
-function here(url: string): string {
-  const { pathname, search } = new URL(url);
-  return pathname + search;
 }

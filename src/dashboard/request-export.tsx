@@ -1,5 +1,5 @@
-import { Button, Group, Text } from '@mantine/core';
-import { useNavigate } from '@tanstack/react-router';
+import { Anchor, Button, Group, Text } from '@mantine/core';
+import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useMutation } from 'urql';
 import { requestWorkspaceExportDocument } from '../client/export-documents.ts';
@@ -24,6 +24,9 @@ export function RequestExport() {
       <Button variant="default" loading={fetching} onClick={ask}>
         Export the workspace as it is now
       </Button>
+      <Anchor size="sm" renderRoot={(props) => <Link {...props} to="/workspaces/$slug/export-settings" params={{ slug }} />}>
+        Export settings
+      </Anchor>
       {refusal !== null && (
         <Text size="sm" c="var(--mantine-color-error)" role="alert">
           {refusal}

@@ -46,8 +46,14 @@ const exportExecution = createRoute({
   component: lazyRouteComponent(() => import('./export-page.tsx')),
 });
 
+const exportSettings = createRoute({
+  getParentRoute: () => workspace,
+  path: 'export-settings',
+  component: lazyRouteComponent(() => import('./export-settings-page.tsx')),
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([workspaces, workspace.addChildren([workspaceLists, run, load, exportExecution])]),
+  routeTree: root.addChildren([workspaces, workspace.addChildren([workspaceLists, run, load, exportExecution, exportSettings])]),
   scrollRestoration: true,
 });
 

@@ -63,6 +63,7 @@ function Shown({ run }: { readonly run: Run }) {
                 , after{' '}
                 <Anchor
                   inherit
+                  underline="always"
                   renderRoot={(props) => (
                     <Link {...props} to="/workspaces/$slug/runs/$runId" params={{ slug, runId: run.previousRun?.id ?? '' }} />
                   )}

@@ -1,8 +1,11 @@
 // An export asked for in the browser, followed to its package, and fetched by a link.
 import { expect, it } from 'vitest';
+import { announced, answering, delivered, nobody } from '../exports/announced.ts';
+import { loadedByHand } from '../exports/by-hand.ts';
 import { launch, startApp, type TestApp } from '../support/app.ts';
 import { expectAccessible, reachedByKeyboard, useChromium } from '../support/browser.ts';
 import { freshDatabase } from '../support/database.ts';
+import { uuidOf } from '../support/states.ts';
 import { createWorkspace, depot, mutate, reach, register, stage, zipOf } from '../support/story.ts';
 
 const app = await startApp();
@@ -50,4 +53,45 @@ it('is cancelled where nothing works on it, and says what was refused where ther
   await page.getByLabel('Reason').fill('not today');
   await page.getByRole('button', { name: 'Cancel the export' }).click();
   await expect.poll(() => page.locator('[data-state]').first().textContent()).toBe('CANCELLED');
+});
+
+it('shows each attempt to tell a destination as it is made, and tells it again when it is asked to', async () => {
+  const byHand = await startApp({ worker: false, env: { PACKHORSE_FETCH_HOSTS: '127.0.0.1' } });
+  const workspaceId = await createWorkspace(byHand, 'told');
+  await loadedByHand(byHand, workspaceId, depot);
+  const crm = await answering(500, 410, 200);
+  const { id, deliveries } = await announced(byHand, workspaceId, [{ name: 'crm', url: crm.url }, nobody]);
+  const [toCrm = '', toNobody = ''] = deliveries;
+  const open = async (token: string) => visit(`${byHand.url}/workspaces/told/exports/${id}#token=${token}`);
+  const { page, elsewhere, faults } = await open(await byHand.token());
+  const { page: looking } = await open(await byHand.token({ permissions: ['workspace:read'] }));
+  const attempts = (name: string) => page.getByRole('region', { name: `Attempts to tell ${name}` }).getByRole('row');
+  await expect.poll(() => page.getByText('Not tried yet.').count()).toBe(2);
+  await delivered(byHand, toCrm);
+  await delivered(byHand, toNobody);
+  await attempts('crm').getByText('HTTP_500').waitFor();
+  await attempts('nobody').getByRole('cell', { name: 'none', exact: true }).waitFor(); // no answer, so no status
+  expect(await page.getByRole('button', { name: /again$/ }).count()).toBe(0); // both are still told
+  await delivered(byHand, toCrm);
+  await attempts('crm').getByText('GONE').waitFor();
+  expect(await attempts('crm').count()).toBe(3); // the head
+  await expectAccessible(page);
+  expect(await reachedByKeyboard(page)).toEqual(expect.arrayContaining(['Deliver to crm again', 'Attempts to tell crm']));
+
+  await page.getByRole('button', { name: 'Deliver to crm again' }).click();
+  expect(crm.calls).toHaveLength(2);
+  await page.getByRole('dialog').getByRole('button', { name: 'Deliver again' }).click();
+  await expect.poll(() => page.locator('[data-delivery]').count()).toBe(3);
+  const { data } = await byHand.graphql(
+    'query ($id: ID!) { exportExecution(id: $id) { exportPackage { deliveries { id destination state } } } }',
+    { id },
+  );
+  const again = data.exportExecution.exportPackage.deliveries.at(-1);
+  expect(again).toMatchObject({ destination: 'crm', state: 'PENDING' });
+  await delivered(byHand, uuidOf(again.id));
+  await page.getByText('DELIVERED', { exact: true }).first().waitFor();
+  expect(crm.calls.map(({ headers }) => headers['webhook-id'])).toEqual(Array(3).fill(crm.calls[0]?.headers['webhook-id']));
+  await expect.poll(() => looking.locator('[data-delivery]').count()).toBe(3);
+  expect(await looking.getByRole('button', { name: /again$/ }).count()).toBe(0);
+  expect({ elsewhere, faults }).toEqual({ elsewhere: [], faults: [] });
 });

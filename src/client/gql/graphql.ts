@@ -121,6 +121,16 @@ export type Driving =
   /** Only start, resume and advance drive it. */
   | 'ON_REQUEST';
 
+/** A destination. One that keeps its name and URL keeps its secret, unless another is given. */
+export type ExportDestinationInput = {
+  /** Its name in the workspace, at most 100 characters. */
+  name: string;
+  /** The signing secret, `whsec_` and base64. One is made, and shown once, where none is given. */
+  secret?: string | null | undefined;
+  /** The webhook’s URL, on a host that PACKHORSE_FETCH_HOSTS names. */
+  url: string;
+};
+
 /** What a person can ask of an export. Events carry transitions. */
 export type ExportExecutionAction =
   /** End it; generation stops and its partial files are removed. */
@@ -212,6 +222,12 @@ export type PublicationState =
   /** In storage, whole, re-read and equal; links can be issued. */
   | 'PUBLISHED';
 
+/** What to deliver again. */
+export type RedeliverInput = {
+  /** The delivery’s global id. */
+  exportDeliveryId: string;
+};
+
 /** What makes a run. */
 export type RegisterDataRunInput = {
   /** Who drives it once it is started. */
@@ -282,6 +298,20 @@ export type StartDataRunInput = {
   idempotencyKey?: string | null | undefined;
   /** The digest of a plan that was looked at. Plans are not built yet: giving one answers InvalidInputError. */
   planDigest?: string | null | undefined;
+};
+
+/** What to change. What is left out stays as it is. */
+export type UpdateExportSettingsInput = {
+  /** The datasets to export, by name; null for all. */
+  datasets?: Array<string> | null | undefined;
+  /** All destinations: those that are left out are forgotten. */
+  destinations?: Array<ExportDestinationInput> | null | undefined;
+  /** The format of the data files. */
+  format?: ExportFormat | null | undefined;
+  /** How many days a published export is kept: 1 to 3,650. */
+  retentionDays?: number | null | undefined;
+  /** The workspace’s global id. */
+  workspaceId: string;
 };
 
 export type RunFieldsFragment = { id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ id: string, dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> };
@@ -669,6 +699,45 @@ export type RenewDataRunGrantMutation = { renewDataRunGrant:
     | { __typename: 'ForbiddenError', code: string, message: string, permission: string, dataset: string | null }
     | { __typename: 'InvalidInputError', code: string, message: string, field: string }
     | { __typename: 'NotFoundError', code: string, message: string }
+   };
+
+export type ExportPageQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type ExportPageQuery = { exportExecution: { id: string, state: ExportExecutionState, phase: string, cutoff: string, requestedAt: string, requestedBy: string, startedAt: string | null, settledAt: string | null, manifestDigest: string | null, allowedActions: Array<ExportExecutionAction>, lastEventCursor: string, settings: { format: ExportFormat, datasets: Array<string> | null, retentionDays: number, destinations: Array<{ name: string, url: string }> }, exportPackage: { id: string, state: PublicationState, bytes: string | null, digest: string | null, publishedAt: string | null, expiresAt: string | null, deliveries: Array<{ id: string, destination: string, state: DeliveryState, attempts: number, nextAttemptAt: string | null, deliveredAt: string | null, attemptLog: Array<{ number: number, at: string, status: number | null, code: string, message: string, durationMs: number }>, failure: { code: string, summary: string } | null }>, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null } | null, workspace: { id: string, slug: string }, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string }, counts: Array<{ dataset: string, rows: string, bytes: string }>, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }> } | null };
+
+export type RedeliverMutationVariables = Exact<{
+  input: RedeliverInput;
+}>;
+
+
+export type RedeliverMutation = { redeliver:
+    | { __typename: 'ConflictError', code: string, message: string, conflictingId: string | null }
+    | { __typename: 'ExportDelivery', id: string, state: DeliveryState }
+    | { __typename: 'ForbiddenError', code: string, message: string, permission: string }
+    | { __typename: 'InvalidInputError', code: string, message: string, field: string }
+    | { __typename: 'NotFoundError', code: string, message: string }
+   };
+
+export type ExportSettingsQueryVariables = Exact<{
+  slug: string;
+}>;
+
+
+export type ExportSettingsQuery = { workspace: { id: string, exportSettings: { format: ExportFormat, datasets: Array<string> | null, retentionDays: number, destinations: Array<{ name: string, url: string }> } } | null };
+
+export type UpdateExportSettingsMutationVariables = Exact<{
+  input: UpdateExportSettingsInput;
+}>;
+
+
+export type UpdateExportSettingsMutation = { updateExportSettings:
+    | { __typename: 'ForbiddenError', code: string, message: string, permission: string }
+    | { __typename: 'InvalidInputError', code: string, message: string, field: string }
+    | { __typename: 'NotFoundError', code: string, message: string }
+    | { __typename: 'Workspace', id: string, exportSettings: { format: ExportFormat, datasets: Array<string> | null, retentionDays: number, destinations: Array<{ name: string, url: string, secret: string | null }> } }
    };
 
 export class TypedDocumentString<TResult, TVariables>
@@ -3031,3 +3100,185 @@ export const RenewDataRunGrantDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<RenewDataRunGrantMutation, RenewDataRunGrantMutationVariables>;
+export const ExportPageDocument = new TypedDocumentString(`
+    query ExportPage($id: ID!) {
+  exportExecution(id: $id) {
+    ...ExportFields
+    settings {
+      destinations {
+        name
+        url
+      }
+    }
+    exportPackage {
+      deliveries {
+        id
+        destination
+        state
+        attempts
+        nextAttemptAt
+        deliveredAt
+        attemptLog {
+          number
+          at
+          status
+          code
+          message
+          durationMs
+        }
+      }
+    }
+  }
+}
+    fragment ExportFields on ExportExecution {
+  id
+  state
+  phase
+  cutoff
+  requestedAt
+  requestedBy
+  startedAt
+  settledAt
+  manifestDigest
+  allowedActions
+  lastEventCursor
+  workspace {
+    id
+    slug
+  }
+  settings {
+    format
+    datasets
+    retentionDays
+  }
+  progress {
+    done
+    total
+    totalIsExact
+    unit
+  }
+  counts {
+    dataset
+    rows
+    bytes
+  }
+  failure {
+    code
+    origin
+    phase
+    retryable
+    summary
+  }
+  whyNotRunning {
+    code
+    message
+    remedy
+    since
+    subject
+  }
+  exportPackage {
+    id
+    state
+    bytes
+    digest
+    publishedAt
+    expiresAt
+    failure {
+      code
+      origin
+      phase
+      retryable
+      summary
+    }
+    deliveries {
+      destination
+      state
+      attempts
+      nextAttemptAt
+      failure {
+        code
+        summary
+      }
+    }
+  }
+}`) as unknown as TypedDocumentString<ExportPageQuery, ExportPageQueryVariables>;
+export const RedeliverDocument = new TypedDocumentString(`
+    mutation Redeliver($input: RedeliverInput!) {
+  redeliver(input: $input) {
+    __typename
+    ... on ExportDelivery {
+      id
+      state
+    }
+    ... on NotFoundError {
+      code
+      message
+    }
+    ... on ForbiddenError {
+      code
+      message
+      permission
+    }
+    ... on ConflictError {
+      code
+      message
+      conflictingId
+    }
+    ... on InvalidInputError {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<RedeliverMutation, RedeliverMutationVariables>;
+export const ExportSettingsDocument = new TypedDocumentString(`
+    query ExportSettings($slug: String!) {
+  workspace(slug: $slug) {
+    id
+    exportSettings {
+      format
+      datasets
+      retentionDays
+      destinations {
+        name
+        url
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<ExportSettingsQuery, ExportSettingsQueryVariables>;
+export const UpdateExportSettingsDocument = new TypedDocumentString(`
+    mutation UpdateExportSettings($input: UpdateExportSettingsInput!) {
+  updateExportSettings(input: $input) {
+    __typename
+    ... on Workspace {
+      id
+      exportSettings {
+        format
+        datasets
+        retentionDays
+        destinations {
+          name
+          url
+          secret
+        }
+      }
+    }
+    ... on NotFoundError {
+      code
+      message
+    }
+    ... on ForbiddenError {
+      code
+      message
+      permission
+    }
+    ... on InvalidInputError {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<UpdateExportSettingsMutation, UpdateExportSettingsMutationVariables>;
