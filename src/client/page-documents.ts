@@ -180,3 +180,26 @@ export const updateExportSettingsDocument = graphql(`
     }
   }
 `);
+
+export const lifecyclesDocument = graphql(`
+  query Lifecycles {
+    lifecycles {
+      name
+      states { name meaning terminal }
+      transitions { from to action guard sideEffects who }
+      refused { from to why }
+    }
+  }
+`);
+
+export const runStateDocument = graphql(`
+  query RunState($id: ID!) {
+    dataRun(id: $id) { id state package { name version } }
+  }
+`);
+
+export const exportStateDocument = graphql(`
+  query ExportState($id: ID!) {
+    exportExecution(id: $id) { id state cutoff }
+  }
+`);

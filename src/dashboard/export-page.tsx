@@ -1,6 +1,6 @@
 // One export: where it stands in the queue or in its work, what is in it, and who was told of it.
-import { Alert, Button, Code, Group, Stack, Table, Text, Title } from '@mantine/core';
-import { getRouteApi } from '@tanstack/react-router';
+import { Alert, Anchor, Button, Code, Group, Stack, Table, Text, Title } from '@mantine/core';
+import { getRouteApi, Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useClient, useSubscription } from 'urql';
 import { cancelExportExecutionDocument, exportExecutionProgressDocument } from '../client/export-documents.ts';
@@ -32,6 +32,7 @@ export default function ExportPage() {
 function Shown({ execution, again }: { readonly execution: Execution; readonly again: () => void }) {
   const { id, state, cutoff, requestedAt, requestedBy, settledAt, failure, whyNotRunning, manifestDigest, counts, exportPackage } =
     execution;
+  const { slug } = execution.workspace;
   const [{ data }] = useSubscription({ query: typed(exportExecutionProgressDocument), variables: { id }, pause: settledAt !== null });
   const seen = settledAt === null ? data?.exportExecutionProgress : undefined;
   return (
@@ -44,6 +45,12 @@ function Shown({ execution, again }: { readonly execution: Execution; readonly a
               Export as of {cutoff}
             </Title>
             <State state={state} />
+            <Anchor
+              size="sm"
+              renderRoot={(props) => <Link {...props} to="/workspaces/$slug/exports/$exportId/lifecycle" params={{ slug, exportId: id }} />}
+            >
+              Lifecycle
+            </Anchor>
           </Group>
           <Text size="sm" c="dimmed">
             Requested <When at={requestedAt} /> by {requestedBy}

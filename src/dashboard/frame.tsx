@@ -1,11 +1,14 @@
 import { ActionIcon, AppShell, Button, Group, Text, useComputedColorScheme, useMantineColorScheme } from '@mantine/core';
 import { Link, Outlet } from '@tanstack/react-router';
+import { lazy, Suspense } from 'react';
 import { useQuery } from 'urql';
 import { viewerDocument } from '../client/page-documents.ts';
 import { typed } from './api.ts';
 import { ConnectionBadge } from './connection.tsx';
 import icon from './icon.svg';
 import { signOut } from './session.ts';
+
+const HeaderMenu = lazy(() => import('./menu.tsx'));
 
 /** Around every page. */
 export function Frame() {
@@ -26,6 +29,9 @@ export function Frame() {
               {data?.viewer.subject}
             </Text>
             <ColourScheme />
+            <Suspense>
+              <HeaderMenu />
+            </Suspense>
             <Button size="compact-sm" variant="default" miw="max-content" onClick={signOut}>
               Sign out
             </Button>

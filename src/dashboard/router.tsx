@@ -1,7 +1,7 @@
 // The addresses of the pages. What is searched for and where one is in a list stands in them, so that a page can be sent to somebody.
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 import { Frame } from './frame.tsx';
-import { Missing } from './said.tsx';
+import { Broken, Missing } from './said.tsx';
 import { WorkspaceFrame } from './workspace-frame.tsx';
 import { parseListSearch, WorkspacePage } from './workspace-page.tsx';
 import { WorkspacesPage } from './workspaces-page.tsx';
@@ -52,8 +52,31 @@ const exportSettings = createRoute({
   component: lazyRouteComponent(() => import('./export-settings-page.tsx')),
 });
 
+const lifecycles = createRoute({
+  getParentRoute: () => root,
+  path: '/lifecycles',
+  component: lazyRouteComponent(() => import('./lifecycle-pages.tsx'), 'LifecyclesPage'),
+});
+
+const runLifecycle = createRoute({
+  getParentRoute: () => workspace,
+  path: 'runs/$runId/lifecycle',
+  component: lazyRouteComponent(() => import('./lifecycle-pages.tsx'), 'RunLifecyclePage'),
+});
+
+const exportLifecycle = createRoute({
+  getParentRoute: () => workspace,
+  path: 'exports/$exportId/lifecycle',
+  component: lazyRouteComponent(() => import('./lifecycle-pages.tsx'), 'ExportLifecyclePage'),
+});
+
 export const router = createRouter({
-  routeTree: root.addChildren([workspaces, workspace.addChildren([workspaceLists, run, load, exportExecution, exportSettings])]),
+  routeTree: root.addChildren([
+    workspaces,
+    lifecycles,
+    workspace.addChildren([workspaceLists, run, runLifecycle, load, exportExecution, exportLifecycle, exportSettings]),
+  ]),
+  defaultErrorComponent: Broken,
   scrollRestoration: true,
 });
 

@@ -45,6 +45,12 @@ function Shown({ run }: { readonly run: Run }) {
               {run.package.title ?? run.package.name} {run.package.version}
             </Title>
             <State state={run.state} />
+            <Anchor
+              size="sm"
+              renderRoot={(props) => <Link {...props} to="/workspaces/$slug/runs/$runId/lifecycle" params={{ slug, runId: run.id }} />}
+            >
+              Lifecycle
+            </Anchor>
           </Group>
           <Text size="sm" c="dimmed">
             Registered <When at={run.registeredAt} /> by {run.registeredBy}

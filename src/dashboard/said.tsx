@@ -1,5 +1,6 @@
 // How things are put into words and signs, the same on every page.
 import { Alert, Anchor, Badge, Button, Center, Group, Loader, Stack, Text, Title } from '@mantine/core';
+import type { ErrorComponentProps } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { CombinedError } from 'urql';
 import { codeOf, sentenceOf } from './api.ts';
@@ -104,6 +105,22 @@ export function Fault({ error, again }: { readonly error: CombinedError; readonl
         </Text>
         <Button size="xs" variant="default" onClick={again}>
           Try again
+        </Button>
+      </Stack>
+    </Alert>
+  );
+}
+
+/** A fault of the page itself, or a part of it that could not be fetched: after an update the server has other ones. */
+export function Broken({ error }: ErrorComponentProps) {
+  return (
+    <Alert color="red" variant="outline" title="This page has failed" m="md" role="alert">
+      <Stack gap="xs" align="flex-start">
+        <Text size="sm">
+          {error instanceof Error ? error.message : String(error)} Nothing in the workspace has changed by it. Load the page again.
+        </Text>
+        <Button size="xs" variant="default" onClick={() => location.reload()}>
+          Load again
         </Button>
       </Stack>
     </Alert>

@@ -59,6 +59,9 @@ type Documents = {
     "\n  mutation Redeliver($input: RedeliverInput!) {\n    redeliver(input: $input) {\n      __typename\n      ... on ExportDelivery { id state }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission }\n      ... on ConflictError { code message conflictingId }\n      ... on InvalidInputError { code message field }\n    }\n  }\n": typeof types.RedeliverDocument,
     "\n  query ExportSettings($slug: String!) {\n    workspace(slug: $slug) { id exportSettings { format datasets retentionDays destinations { name url } } }\n  }\n": typeof types.ExportSettingsDocument,
     "\n  mutation UpdateExportSettings($input: UpdateExportSettingsInput!) {\n    updateExportSettings(input: $input) {\n      __typename\n      ... on Workspace { id exportSettings { format datasets retentionDays destinations { name url secret } } }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission }\n      ... on InvalidInputError { code message field }\n    }\n  }\n": typeof types.UpdateExportSettingsDocument,
+    "\n  query Lifecycles {\n    lifecycles {\n      name\n      states { name meaning terminal }\n      transitions { from to action guard sideEffects who }\n      refused { from to why }\n    }\n  }\n": typeof types.LifecyclesDocument,
+    "\n  query RunState($id: ID!) {\n    dataRun(id: $id) { id state package { name version } }\n  }\n": typeof types.RunStateDocument,
+    "\n  query ExportState($id: ID!) {\n    exportExecution(id: $id) { id state cutoff }\n  }\n": typeof types.ExportStateDocument,
 };
 const documents: Documents = {
     "\n  fragment RunFields on DataRun {\n    id\n    state\n    driving\n    activeChildren\n    allowedActions\n    registeredAt\n    registeredBy\n    startedAt\n    settledAt\n    resetAt\n    cancelRequestedAt\n    lastEventCursor\n    notes\n    package { name title version digest }\n    workspace { id slug }\n    failure { code origin phase retryable summary }\n    failedStep { dataset }\n    readiness { ready blockers { code dataset message count sampleKeys clearedBy } }\n    whyNotRunning { code message remedy since subject }\n    steps {\n      id\n      dataset\n      target\n      state\n      attempt\n      finallyBlocked\n      skippedBecause\n      rows { source loaded updated unchanged rejected blocked unprocessed }\n      failure { code origin phase retryable summary }\n      rowErrorCount\n    }\n  }\n": types.RunFieldsFragmentDoc,
@@ -105,6 +108,9 @@ const documents: Documents = {
     "\n  mutation Redeliver($input: RedeliverInput!) {\n    redeliver(input: $input) {\n      __typename\n      ... on ExportDelivery { id state }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission }\n      ... on ConflictError { code message conflictingId }\n      ... on InvalidInputError { code message field }\n    }\n  }\n": types.RedeliverDocument,
     "\n  query ExportSettings($slug: String!) {\n    workspace(slug: $slug) { id exportSettings { format datasets retentionDays destinations { name url } } }\n  }\n": types.ExportSettingsDocument,
     "\n  mutation UpdateExportSettings($input: UpdateExportSettingsInput!) {\n    updateExportSettings(input: $input) {\n      __typename\n      ... on Workspace { id exportSettings { format datasets retentionDays destinations { name url secret } } }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission }\n      ... on InvalidInputError { code message field }\n    }\n  }\n": types.UpdateExportSettingsDocument,
+    "\n  query Lifecycles {\n    lifecycles {\n      name\n      states { name meaning terminal }\n      transitions { from to action guard sideEffects who }\n      refused { from to why }\n    }\n  }\n": types.LifecyclesDocument,
+    "\n  query RunState($id: ID!) {\n    dataRun(id: $id) { id state package { name version } }\n  }\n": types.RunStateDocument,
+    "\n  query ExportState($id: ID!) {\n    exportExecution(id: $id) { id state cutoff }\n  }\n": types.ExportStateDocument,
 };
 
 /**
@@ -283,6 +289,18 @@ export function graphql(source: "\n  query ExportSettings($slug: String!) {\n   
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
 export function graphql(source: "\n  mutation UpdateExportSettings($input: UpdateExportSettingsInput!) {\n    updateExportSettings(input: $input) {\n      __typename\n      ... on Workspace { id exportSettings { format datasets retentionDays destinations { name url secret } } }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission }\n      ... on InvalidInputError { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').UpdateExportSettingsDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query Lifecycles {\n    lifecycles {\n      name\n      states { name meaning terminal }\n      transitions { from to action guard sideEffects who }\n      refused { from to why }\n    }\n  }\n"): typeof import('./graphql.ts').LifecyclesDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query RunState($id: ID!) {\n    dataRun(id: $id) { id state package { name version } }\n  }\n"): typeof import('./graphql.ts').RunStateDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query ExportState($id: ID!) {\n    exportExecution(id: $id) { id state cutoff }\n  }\n"): typeof import('./graphql.ts').ExportStateDocument;
 
 
 export function graphql(source: string) {

@@ -740,6 +740,25 @@ export type UpdateExportSettingsMutation = { updateExportSettings:
     | { __typename: 'Workspace', id: string, exportSettings: { format: ExportFormat, datasets: Array<string> | null, retentionDays: number, destinations: Array<{ name: string, url: string, secret: string | null }> } }
    };
 
+export type LifecyclesQueryVariables = Exact<{ [key: string]: never; }>;
+
+
+export type LifecyclesQuery = { lifecycles: Array<{ name: string, states: Array<{ name: string, meaning: string, terminal: boolean }>, transitions: Array<{ from: string | null, to: string, action: string, guard: string, sideEffects: Array<string>, who: string }>, refused: Array<{ from: string, to: string, why: string }> }> };
+
+export type RunStateQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type RunStateQuery = { dataRun: { id: string, state: DataRunState, package: { name: string, version: string | null } } | null };
+
+export type ExportStateQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type ExportStateQuery = { exportExecution: { id: string, state: ExportExecutionState, cutoff: string } | null };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -3282,3 +3301,49 @@ export const UpdateExportSettingsDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<UpdateExportSettingsMutation, UpdateExportSettingsMutationVariables>;
+export const LifecyclesDocument = new TypedDocumentString(`
+    query Lifecycles {
+  lifecycles {
+    name
+    states {
+      name
+      meaning
+      terminal
+    }
+    transitions {
+      from
+      to
+      action
+      guard
+      sideEffects
+      who
+    }
+    refused {
+      from
+      to
+      why
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<LifecyclesQuery, LifecyclesQueryVariables>;
+export const RunStateDocument = new TypedDocumentString(`
+    query RunState($id: ID!) {
+  dataRun(id: $id) {
+    id
+    state
+    package {
+      name
+      version
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<RunStateQuery, RunStateQueryVariables>;
+export const ExportStateDocument = new TypedDocumentString(`
+    query ExportState($id: ID!) {
+  exportExecution(id: $id) {
+    id
+    state
+    cutoff
+  }
+}
+    `) as unknown as TypedDocumentString<ExportStateQuery, ExportStateQueryVariables>;
