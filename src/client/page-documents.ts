@@ -203,3 +203,22 @@ export const exportStateDocument = graphql(`
     exportExecution(id: $id) { id state cutoff }
   }
 `);
+
+export const datasetPageDocument = graphql(`
+  query DatasetPage($id: ID!, $first: Int, $after: String, $last: Int, $before: String) {
+    node(id: $id) {
+      __typename
+      ... on Dataset {
+        id
+        name
+        schema
+        rowCount
+        updatedAt
+        rows(first: $first, after: $after, last: $last, before: $before) {
+          edges { cursor node { key values } }
+          pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+        }
+      }
+    }
+  }
+`);

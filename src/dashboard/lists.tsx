@@ -152,7 +152,7 @@ export function DatasetsTab({ search, turn }: ListProps) {
   const [{ data, error }, again] = useLive(
     typed(workspaceDatasetsDocument),
     { slug, ...pageOf(search) },
-    (event) => runOf(event) !== null && event.to === 'SUCCEEDED',
+    (event) => runOf(event) !== null && (event.to === 'SUCCEEDED' || event.to === 'BLOCKED' || event.action === 'RESET'),
   );
   if (error !== undefined) return <Fault error={error} again={() => again({ requestPolicy: 'network-only' })} />;
   const datasets = data?.workspace?.datasets;
@@ -163,7 +163,14 @@ export function DatasetsTab({ search, turn }: ListProps) {
       <Wide label="Datasets" head={['Dataset', 'Rows#', 'Changed']}>
         {datasets.edges.map(({ node }) => (
           <Table.Tr key={node.id}>
-            <Table.Td>{node.name}</Table.Td>
+            <Table.Td>
+              <Anchor
+                inherit
+                renderRoot={(props) => <Link {...props} to="/workspaces/$slug/datasets/$dataset" params={{ slug, dataset: node.name }} />}
+              >
+                {node.name}
+              </Anchor>
+            </Table.Td>
             <Table.Td className="num">{count(node.rowCount)}</Table.Td>
             <Table.Td>
               <When at={node.updatedAt} />

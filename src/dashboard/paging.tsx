@@ -6,9 +6,12 @@ export interface Place {
   readonly before?: string;
 }
 
-const pageLength = 20;
+/** Whatever else stands in an address is left out. */
+export function placeIn({ after, before }: Record<string, unknown>): Place {
+  return { ...(typeof after === 'string' ? { after } : {}), ...(typeof before === 'string' ? { before } : {}) };
+}
 
-export function pageOf({ after, before }: Place): { first?: number; after?: string; last?: number; before?: string } {
+export function pageOf({ after, before }: Place, pageLength = 20): { first?: number; after?: string; last?: number; before?: string } {
   if (before !== undefined) return { last: pageLength, before };
   return { first: pageLength, ...(after === undefined ? {} : { after }) };
 }

@@ -1,6 +1,8 @@
 // The addresses of the pages. What is searched for and where one is in a list stands in them, so that a page can be sent to somebody.
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import type { RowSearch } from './dataset-page.tsx';
 import { Frame } from './frame.tsx';
+import { placeIn } from './paging.tsx';
 import { Broken, Missing } from './said.tsx';
 import { WorkspaceFrame } from './workspace-frame.tsx';
 import { parseListSearch, WorkspacePage } from './workspace-page.tsx';
@@ -12,10 +14,7 @@ const workspaces = createRoute({
   getParentRoute: () => root,
   path: '/',
   component: WorkspacesPage,
-  validateSearch: (search: Record<string, unknown>) => {
-    const { after, before } = parseListSearch(search);
-    return { ...(after === undefined ? {} : { after }), ...(before === undefined ? {} : { before }) };
-  },
+  validateSearch: placeIn,
 });
 
 const workspace = createRoute({ getParentRoute: () => root, path: '/workspaces/$slug', component: WorkspaceFrame });
@@ -52,6 +51,16 @@ const exportSettings = createRoute({
   component: lazyRouteComponent(() => import('./export-settings-page.tsx')),
 });
 
+const dataset = createRoute({
+  getParentRoute: () => workspace,
+  path: 'datasets/$dataset',
+  component: lazyRouteComponent(() => import('./dataset-page.tsx')),
+  validateSearch: ({ row, ...place }: Record<string, unknown>): RowSearch => ({
+    ...placeIn(place),
+    ...(typeof row === 'string' ? { row } : {}),
+  }),
+});
+
 const lifecycles = createRoute({
   getParentRoute: () => root,
   path: '/lifecycles',
@@ -74,7 +83,7 @@ export const router = createRouter({
   routeTree: root.addChildren([
     workspaces,
     lifecycles,
-    workspace.addChildren([workspaceLists, run, runLifecycle, load, exportExecution, exportLifecycle, exportSettings]),
+    workspace.addChildren([workspaceLists, run, runLifecycle, load, exportExecution, exportLifecycle, exportSettings, dataset]),
   ]),
   defaultErrorComponent: Broken,
   scrollRestoration: true,

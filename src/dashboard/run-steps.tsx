@@ -62,6 +62,21 @@ function StepLines({ run, step, progress, isChosen }: StepLinesProps) {
           >
             {step.dataset}
           </Anchor>
+          {isWritten(step) && (
+            <>
+              {' '}
+              <Anchor
+                size="sm"
+                fw={400}
+                aria-label={`Rows of ${step.dataset}`}
+                renderRoot={(props) => (
+                  <Link {...props} to="/workspaces/$slug/datasets/$dataset" params={{ slug: params.slug, dataset: step.dataset }} />
+                )}
+              >
+                rows
+              </Anchor>
+            </>
+          )}
         </Table.Th>
         <Table.Td>
           <State state={step.state} />
@@ -91,6 +106,11 @@ function StepLines({ run, step, progress, isChosen }: StepLinesProps) {
       )}
     </>
   );
+}
+
+/** Whether its rows can be looked at here: a target of one’s own keeps them where it likes. A blocked step has written those that were not held back. */
+function isWritten({ target, state }: Step): boolean {
+  return target === 'store' && (state === 'SUCCEEDED' || state === 'BLOCKED');
 }
 
 /** The first of the faulty rows of the dataset that failed. */

@@ -4,7 +4,7 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { EventsTab } from './events-tab.tsx';
 import { DatasetsTab, ExportsTab, RunsTab } from './lists.tsx';
-import type { Place } from './paging.tsx';
+import { type Place, placeIn } from './paging.tsx';
 import { RequestExport } from './request-export.tsx';
 import { useWorkspace } from './workspace-frame.tsx';
 
@@ -19,15 +19,14 @@ export interface ListSearch extends Place {
 }
 
 /** Whatever else stands in an address is left out. */
-export function parseListSearch({ tab, states, package: name, after, before }: Record<string, unknown>): ListSearch {
+export function parseListSearch({ tab, states, package: name, ...place }: Record<string, unknown>): ListSearch {
   const known = tabs.find((one) => one === tab);
   const list = Array.isArray(states) ? states.filter((state): state is string => typeof state === 'string') : [];
   return {
     ...(known === undefined || known === 'runs' ? {} : { tab: known }),
     ...(list.length === 0 ? {} : { states: list }),
     ...(typeof name === 'string' && name !== '' ? { package: name } : {}),
-    ...(typeof after === 'string' ? { after } : {}),
-    ...(typeof before === 'string' ? { before } : {}),
+    ...placeIn(place),
   };
 }
 

@@ -759,6 +759,26 @@ export type ExportStateQueryVariables = Exact<{
 
 export type ExportStateQuery = { exportExecution: { id: string, state: ExportExecutionState, cutoff: string } | null };
 
+export type DatasetPageQueryVariables = Exact<{
+  id: string;
+  first?: number | null | undefined;
+  after?: string | null | undefined;
+  last?: number | null | undefined;
+  before?: string | null | undefined;
+}>;
+
+
+export type DatasetPageQuery = { node:
+    | { __typename: 'DataPackage' }
+    | { __typename: 'DataRun' }
+    | { __typename: 'DataRunStep' }
+    | { __typename: 'Dataset', id: string, name: string, schema: unknown, rowCount: string, updatedAt: string, rows: { edges: Array<{ cursor: string, node: { key: string, values: unknown } }>, pageInfo: { hasNextPage: boolean, hasPreviousPage: boolean, startCursor: string | null, endCursor: string | null } } }
+    | { __typename: 'ExportDelivery' }
+    | { __typename: 'ExportExecution' }
+    | { __typename: 'ExportPackage' }
+    | { __typename: 'Workspace' }
+   | null };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -3347,3 +3367,32 @@ export const ExportStateDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<ExportStateQuery, ExportStateQueryVariables>;
+export const DatasetPageDocument = new TypedDocumentString(`
+    query DatasetPage($id: ID!, $first: Int, $after: String, $last: Int, $before: String) {
+  node(id: $id) {
+    __typename
+    ... on Dataset {
+      id
+      name
+      schema
+      rowCount
+      updatedAt
+      rows(first: $first, after: $after, last: $last, before: $before) {
+        edges {
+          cursor
+          node {
+            key
+            values
+          }
+        }
+        pageInfo {
+          hasNextPage
+          hasPreviousPage
+          startCursor
+          endCursor
+        }
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<DatasetPageQuery, DatasetPageQueryVariables>;
