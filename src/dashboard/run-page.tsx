@@ -14,6 +14,7 @@ import { Bar, type Progress } from './progress.tsx';
 import { RunActions } from './run-actions.tsx';
 import { RunEvents } from './run-events.tsx';
 import { RunSteps } from './run-steps.tsx';
+import { RunTimeline, type SeenProgress } from './run-timeline.tsx';
 import { Fault, Loading, Missing, State, When } from './said.tsx';
 import { Section } from './section.tsx';
 
@@ -116,6 +117,11 @@ function Shown({ run }: { readonly run: Run }) {
         </Box>
         <RunSteps run={run} progressOf={progress.of} chosen={step} />
       </Section>
+      {run.startedAt !== null && (
+        <Section title="Timeline">
+          <RunTimeline run={run} progress={progress.seen} progressOf={progress.of} />
+        </Section>
+      )}
       {run.notes.length > 0 && (
         <Section title="What registration let pass">
           {run.notes.map((note) => (
@@ -136,11 +142,16 @@ const moving = new Set<string>(['RUNNING', 'PAUSED']);
 const atWork = new Set<string>(['SUBMITTING', 'ACTIVE', 'CANCELLING']);
 
 /** Between events, twice a second, how far it is. Only of what is at work: of the rest the newest reading knows more. */
-function useProgress(run: Run): { run: Progress; of: (step: Run['steps'][number]) => Progress } {
+function useProgress(run: Run): {
+  run: Progress;
+  of: (step: Run['steps'][number]) => Progress;
+  seen: SeenProgress | undefined;
+} {
   const follows = moving.has(run.state);
   const [{ data }] = useSubscription({ query: typed(dataRunProgressDocument), variables: { id: run.id }, pause: !follows });
   const seen = follows ? data?.dataRunProgress : undefined;
   return {
+    seen,
     run: seen?.progress ?? run.progress,
     of: (step) =>
       (atWork.has(step.state) ? seen?.steps.find(({ dataset }) => dataset === step.dataset)?.progress : undefined) ?? step.progress,

@@ -102,3 +102,43 @@ it('takes back what a run wrote, once, and says why', async () => {
   const { data } = await app.graphql('{ workspace(slug: "undone") { datasets { edges { node { name } } } } }');
   expect(data.workspace.datasets.edges).toEqual([]);
 });
+
+it('shows when each dataset was at work, how fast it goes where that was measured, and what is left where there is a total', async () => {
+  const id = await registered(app, await createWorkspace(app, 'timed'), chain);
+  await mutate(app, 'startDataRun', { dataRunId: id });
+  let done = 0n;
+  let total: bigint | null = null;
+  target.script.read = ({ id: job }) => ({
+    is: 'job',
+    report: { id: job, state: 'running', progress: { done, total, unit: 'rows' } },
+  });
+  const { page, elsewhere, faults } = await open('timed', id);
+  const cells = async (dataset: string) => page.locator(`[data-timed="${dataset}"] td`).allTextContents();
+  await expect.poll(async () => (await cells('first'))[2]).toContain('so far');
+  expect((await cells('first')).slice(3)).toEqual(['', '']); // nothing was measured
+  const going = setInterval(() => {
+    done += 50n;
+  }, 100);
+  try {
+    await expect.poll(async () => (await cells('first'))[3]).toMatch(/^\d.* rows\/s now$/);
+    expect((await cells('first'))[4]).toBe(''); // of how many, nobody knows
+    total = 1_000_000n;
+    await expect.poll(async () => (await cells('first'))[4]).toMatch(/^about \d+ (min|h)$/);
+  } finally {
+    clearInterval(going);
+  }
+  await expectAccessible(page);
+  expect(await page.locator('[data-timed="first"] .bar').count()).toBe(1);
+  expect(await page.locator('[data-timed="second"] .bar').count()).toBe(0);
+  expect(await reachedByKeyboard(page)).toContain('Timeline of the run');
+  target.script = {};
+  target.end('first', 'succeeded', {
+    rows: { source: 5_000, loaded: 5_000, updated: 0, unchanged: 0, rejected: 0, blocked: 0, unprocessed: 0 },
+  });
+  await expect.poll(async () => (await cells('first'))[3]).toMatch(/^[\d.,]+ rows\/s$/);
+  expect((await cells('first'))[4]).toBe('');
+  await expect.poll(() => stepState(page, 'second').textContent()).toBe('ACTIVE');
+  target.end('second', 'succeeded');
+  await expect.poll(() => page.locator('[data-timed="second"] .bar').count()).toBe(1);
+  expect({ elsewhere, faults }).toEqual({ elsewhere: [], faults: [] });
+});
