@@ -18,6 +18,8 @@ export default function HeaderMenu() {
           <Anchor renderRoot={(props) => <Link {...props} to="/lifecycles" />} onClick={() => setOpened(false)}>
             Lifecycles
           </Anchor>
+          {/* In this tab, whose token it takes: another one has none. */}
+          <Anchor href="/graphiql">GraphiQL</Anchor>
         </Stack>
       </Popover.Dropdown>
     </Popover>

@@ -8,7 +8,7 @@ export interface Session {
   readonly why: string | null;
 }
 
-const key = 'packhorse.token';
+const key = 'packhorse.token'; // GraphiQL’s page takes it from there as well: src/server/graphiql.ts
 const longestTimerMs = 2 ** 31 - 1; // a longer one fires at once
 
 const refusals: Readonly<Record<string, string>> = {

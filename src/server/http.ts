@@ -15,6 +15,7 @@ import type { App, Context } from '../graphql/context.ts';
 import type { Log } from '../log.ts';
 import { dashboard } from './dashboard.ts';
 import { handleDownload, isDownload } from './downloads.ts';
+import { graphiql } from './graphiql.ts';
 import { handleJobLink, isJobLink } from './job-links.ts';
 import { documentLimits } from './limits.ts';
 import { codedVariables, masked } from './masked.ts';
@@ -88,8 +89,7 @@ export async function serve(options: HttpOptions): Promise<RunningServer> {
       return { ...app, viewer, requestId, ends };
     },
   });
-  let graphiql: Promise<string> | undefined;
-
+  const editor = graphiql(endpoint);
   const page = dashboard({ signIn: options.signIn !== null });
   const signing = signInPages({ signIn: options.signIn, secret: tokens.secret, publicUrl: app.packages.publicUrl, log });
 
@@ -118,10 +118,7 @@ export async function serve(options: HttpOptions): Promise<RunningServer> {
     if (request.method !== 'GET' && request.method !== 'HEAD') return void response.writeHead(405).end();
     if (url.pathname === '/.well-known/packhorse-keys.json') return json(response, await publicKeys(app.db));
     if (url.pathname === '/.well-known/packhorse-call-keys.json') return json(response, app.callKeys);
-    if (url.pathname === '/graphiql') {
-      graphiql ??= renderGraphiql();
-      return void response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(await graphiql);
-    }
+    if (url.pathname === '/graphiql') return editor(request, response);
     if (url.pathname === '/metrics') return void response.writeHead(200, { 'content-type': metrics.contentType }).end(await metrics.text());
     if (url.pathname === '/healthz') return plain(response, 200, 'ok');
     if (url.pathname === '/readyz') {
@@ -165,15 +162,6 @@ async function close(server: Server, closing: AbortController, sockets: { dispos
   const limit = setTimeout(() => server.closeAllConnections(), 2_000);
   await closed;
   clearTimeout(limit);
-}
-
-/**
- * A page and nothing else: as an endpoint it would answer operations that no limit and no token guards. Its nine megabytes would cost every
- * start a sixth of its processor time, and every process 40 MiB: they are loaded for whoever looks at it first.
- */
-async function renderGraphiql(): Promise<string> {
-  const { renderGraphiQL } = await import('@graphql-yoga/render-graphiql');
-  return renderGraphiQL({ endpoint, subscriptionsProtocol: 'SSE', method: 'POST', title: 'Packhorse' }); // its sockets send no header
 }
 
 function json(response: ServerResponse, body: object): void {

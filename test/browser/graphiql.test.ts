@@ -65,3 +65,32 @@ it('shows events as they happen, by the README’s first subscription', async ()
   expect(elsewhere).toEqual([]);
   expect(faults).toEqual([]);
 });
+
+it('has the dashboard’s token among its headers, and leaves it nowhere', async () => {
+  await loadDepot(await createWorkspace(app, 'signed'));
+  const token = await app.token();
+  const { page, elsewhere, faults } = await visit(`${app.url}/#token=${token}`, { viewport: { width: 1_280, height: 2_000 } });
+  const asked: string[] = [];
+  page.on('request', (request) => asked.push(request.url()));
+  await page.getByRole('button', { name: 'Menu' }).click();
+  await page.getByRole('link', { name: 'GraphiQL' }).click();
+  const query = firstQuery.replace('"demo"', '"signed"');
+  for (const round of ['first', 'again']) {
+    await page.goto(`${app.url}/graphiql?query=${encodeURIComponent(query)}&round=${round}`);
+    await run(page);
+    await expect.poll(() => response(page)).toContain('"name": "depots", "rowCount": "2"');
+    await page.getByRole('button', { name: 'Headers', exact: true }).click();
+    await page.getByText('"Authorization"').waitFor();
+    await page.getByRole('button', { name: 'Variables', exact: true }).click(); // what is shown is what it keeps
+  }
+  expect(asked.length).toBeGreaterThan(3);
+  expect(asked.filter((url) => url.includes(token))).toEqual([]);
+  expect(await page.evaluate(() => JSON.stringify(localStorage))).toContain('signed'); // the query: what it keeps has been written
+  expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain(token.slice(0, 40));
+  await page.goto(`${app.url}/`);
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.goto(`${app.url}/graphiql?query=${encodeURIComponent(query)}`);
+  await run(page);
+  await expect.poll(() => response(page)).toContain('UNAUTHENTICATED');
+  expect({ elsewhere, faults }).toEqual({ elsewhere: [], faults: [] });
+});
