@@ -222,3 +222,12 @@ export const datasetPageDocument = graphql(`
     }
   }
 `);
+
+export const stepErrorsDocument = graphql(`
+  query StepErrors($id: ID!) {
+    node(id: $id) {
+      __typename
+      ... on DataRunStep { id rowErrors { row field code message } }
+    }
+  }
+`);

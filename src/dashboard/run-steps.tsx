@@ -2,12 +2,10 @@
 import { Anchor, Table, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
-import { useQuery } from 'urql';
-import { rowErrorsDocument } from '../client/documents.ts';
-import { typed } from './api.ts';
 import { Blockers, Holds } from './blockers.tsx';
 import { Wide } from './lists.tsx';
 import { Bar, type Progress } from './progress.tsx';
+import { RowErrors } from './row-errors.tsx';
 import type { Run } from './run-page.tsx';
 import { count, State } from './said.tsx';
 
@@ -31,7 +29,11 @@ export function RunSteps({ run, progressOf, chosen }: RunStepsProps) {
           <StepLines key={step.id} run={run} step={step} progress={progressOf(step)} isChosen={step.dataset === chosen} />
         ))}
       </Wide>
-      {run.failedStep !== null && <RowErrors id={run.id} />}
+      {run.steps
+        .filter(({ rowErrorCount }) => rowErrorCount !== '0')
+        .map((step) => (
+          <RowErrors key={`${step.id} ${step.rowErrorCount}`} step={step} />
+        ))}
     </>
   );
 }
@@ -111,28 +113,4 @@ function StepLines({ run, step, progress, isChosen }: StepLinesProps) {
 /** Whether its rows can be looked at here: a target of one’s own keeps them where it likes. A blocked step has written those that were not held back. */
 function isWritten({ target, state }: Step): boolean {
   return target === 'store' && (state === 'SUCCEEDED' || state === 'BLOCKED');
-}
-
-/** The first of the faulty rows of the dataset that failed. */
-function RowErrors({ id }: { readonly id: string }) {
-  const [{ data }] = useQuery({ query: typed(rowErrorsDocument), variables: { id } });
-  const failed = data?.dataRun?.failedStep;
-  if (!failed || failed.rowErrors.length === 0) return null;
-  return (
-    <>
-      <Text size="sm">
-        {count(failed.rowErrorCount)} faulty rows in {failed.dataset}, of which the first:
-      </Text>
-      <Wide label="Faulty rows" head={['Row#', 'Field', 'What is wrong', 'Code']}>
-        {failed.rowErrors.map(({ row, field, code, message }) => (
-          <Table.Tr key={`${row} ${field} ${code}`}>
-            <Table.Td className="num">{count(row)}</Table.Td>
-            <Table.Td>{field}</Table.Td>
-            <Table.Td className="text">{message}</Table.Td>
-            <Table.Td>{code}</Table.Td>
-          </Table.Tr>
-        ))}
-      </Wide>
-    </>
-  );
 }

@@ -1,4 +1,6 @@
 // One run in the browser: started, paused, resumed, ended and cancelled by its buttons, and what its page says meanwhile.
+import { readFileSync } from 'node:fs';
+import { parse } from 'csv-parse/sync';
 import type { Page } from 'playwright-core';
 import { afterEach, expect, it } from 'vitest';
 import { storeTarget } from '../../src/runs/targets/store.ts';
@@ -74,14 +76,25 @@ it('says who has not confirmed to have stopped after a cancel', async () => {
 it('names the faulty rows of a run that failed, at an address that names the dataset', async () => {
   const workspaceId = await createWorkspace(app, 'faulty');
   const schema = { fields: [{ name: 'id', type: 'integer' }], primaryKey: 'id' };
-  const zip = await zipOf('faulty', [{ name: 'numbers', rows: 'id\n1\nmany\n', schema }]);
+  const zip = await zipOf('faulty', [{ name: 'numbers', rows: 'id\n1\nmany\n"a, ""b"""\n', schema }]);
   const id = await register(app, workspaceId, await stage(app, workspaceId, zip));
   await mutate(app, 'startDataRun', { dataRunId: id });
   await expect.poll(async () => (await readRun(app, id)).state).toBe('FAILED');
   const { page } = await open('faulty', id, '?step=numbers');
-  await page.getByRole('region', { name: 'Faulty rows' }).waitFor();
-  await expect.poll(() => page.getByRole('region', { name: 'Faulty rows' }).textContent()).toContain('many');
+  const faults = page.getByRole('region', { name: 'Faulty rows of numbers' });
+  await expect.poll(() => faults.textContent()).toContain('many');
   await expectAccessible(page);
+  const arriving = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Download them as CSV' }).click();
+  const file = await arriving;
+  expect(file.suggestedFilename()).toBe('numbers-faults.csv');
+  const { data } = await app.graphql('query ($id: ID!) { dataRun(id: $id) { failedStep { rowErrors { row field code message } } } }', {
+    id,
+  });
+  const { rowErrors } = data.dataRun.failedStep;
+  const records = parse(readFileSync(await file.path(), 'utf8'), { columns: true });
+  expect(records).toEqual(rowErrors);
+  expect(records).toHaveLength(2);
 });
 
 it('takes back what a run wrote, once, and says why', async () => {

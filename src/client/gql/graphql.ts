@@ -779,6 +779,22 @@ export type DatasetPageQuery = { node:
     | { __typename: 'Workspace' }
    | null };
 
+export type StepErrorsQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type StepErrorsQuery = { node:
+    | { __typename: 'DataPackage' }
+    | { __typename: 'DataRun' }
+    | { __typename: 'DataRunStep', id: string, rowErrors: Array<{ row: string, field: string | null, code: string, message: string }> }
+    | { __typename: 'Dataset' }
+    | { __typename: 'ExportDelivery' }
+    | { __typename: 'ExportExecution' }
+    | { __typename: 'ExportPackage' }
+    | { __typename: 'Workspace' }
+   | null };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -3396,3 +3412,19 @@ export const DatasetPageDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<DatasetPageQuery, DatasetPageQueryVariables>;
+export const StepErrorsDocument = new TypedDocumentString(`
+    query StepErrors($id: ID!) {
+  node(id: $id) {
+    __typename
+    ... on DataRunStep {
+      id
+      rowErrors {
+        row
+        field
+        code
+        message
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<StepErrorsQuery, StepErrorsQueryVariables>;
