@@ -47,18 +47,26 @@ export async function keepFromResets(client: pg.ClientBase, workspaceId: string,
   await client.query('SELECT FROM dataset WHERE workspace_id = $1 AND name = ANY($2) ORDER BY id FOR KEY SHARE', [workspaceId, names]);
 }
 
-export interface Prepared {
-  readonly id: string;
-  readonly table: string;
+/** What is stored of a dataset, as a load of one schema meets it. */
+export interface Standing {
+  /** SQL: what its rows are read from. Looked at only where it is occupied. */
+  readonly from: string;
+  /** SQL: the table that new rows go into. */
+  readonly into: string;
   readonly loadId: string;
   /** One for each field of the load's schema, in its order. */
   readonly columns: readonly DatasetColumn[];
   /** Columns whose field this schema no longer has. */
   readonly retired: readonly DatasetColumn[];
-  readonly schema: unknown;
   readonly rowCount: number;
   /** There are live rows to compare with. */
   readonly occupied: boolean;
+}
+
+export interface Prepared extends Standing {
+  readonly id: string;
+  readonly table: string;
+  readonly schema: unknown;
   /** Builds the indexes once the rows of a new table are in, in half the time of doing it row by row. 23505: the file has a key twice. */
   finish(): Promise<void>;
 }
@@ -92,7 +100,7 @@ function refuseConflict(dataset: string, before: DatasetRow, schema: TableSchema
 const columnNumber = ({ column }: DatasetColumn) => Number(column.slice(1));
 
 /** Fields keep their column while they stay in the schema with their type; any other gets a free one, or a new one. */
-function planColumns(schema: TableSchema, before: readonly DatasetColumn[], loadId: string) {
+export function planColumns(schema: TableSchema, before: readonly DatasetColumn[], loadId: string) {
   const kept = new Map(currentColumns(before).map((column) => [column.name, column]));
   const free = new Map(before.filter(isFree).map((column) => [`${column.type} ${column.name}`, column]));
   let last = Math.max(0, ...before.map(columnNumber));
@@ -129,6 +137,22 @@ export function uniqueKeysOf(
   ];
 }
 
+/** Whether there are live rows. Throws SCHEMA_CONFLICT where they were loaded with a schema that this one does not go with. */
+export async function isOccupied(client: pg.ClientBase, dataset: string, row: DatasetRow, schema: TableSchema): Promise<boolean> {
+  const { rows } = await client.query<{ occupied: boolean }>(
+    `SELECT EXISTS (SELECT 1 FROM ${qualified(row.table)} WHERE ${live}) AS occupied`,
+  );
+  if (rows[0]?.occupied !== true) return false;
+  refuseConflict(dataset, row, schema, currentColumns(row.columns));
+  return true;
+}
+
+/** What a unique index that cannot be built over old rows means. */
+export function refuseBrokenKey(dataset: string, error: unknown): never {
+  if (sqlState(error) !== '23505') throw error;
+  throw new LoadFailure('SCHEMA_CONFLICT', 'checking', `Rows of "${dataset}" that are already there break a key the schema now states.`);
+}
+
 export async function prepareDataset(
   client: pg.ClientBase,
   identity: LoadIdentity,
@@ -145,14 +169,7 @@ export async function prepareDataset(
   const row = await findDataset(client, identity.workspaceId, plan.name, 'FOR NO KEY UPDATE');
   if (row === undefined) throw new Error('the dataset row vanished while it was being locked');
   const isNew = row.id === id;
-  let occupied = false;
-  if (!isNew) {
-    const { rows } = await client.query<{ occupied: boolean }>(
-      `SELECT EXISTS (SELECT 1 FROM ${qualified(row.table)} WHERE ${live}) AS occupied`,
-    );
-    occupied = rows[0]?.occupied ?? false;
-    if (occupied) refuseConflict(plan.name, row, schema, currentColumns(row.columns));
-  }
+  const occupied = !isNew && (await isOccupied(client, plan.name, row, schema));
   const stated = plan.statedSchema ?? inferred(schema);
   const { rows: loads } = await client.query<{ id: string }>(
     'INSERT INTO dataset_load (dataset_id, run_id, store_job_id, schema) VALUES ($1, $2, $3, $4) RETURNING id',
@@ -170,19 +187,12 @@ export async function prepareDataset(
   }
   // Old rows first: an index that is built over them, and then changed by row, is right at every moment.
   const keys = uniqueKeysOf(columns, schema.primaryKey, uniques);
-  if (occupied) {
-    await alignIndexes(client, row.table, keys).catch((error: unknown) => {
-      if (sqlState(error) !== '23505') throw error;
-      throw new LoadFailure(
-        'SCHEMA_CONFLICT',
-        'checking',
-        `Rows of "${plan.name}" that are already there break a key the schema now states.`,
-      );
-    });
-  }
+  if (occupied) await alignIndexes(client, row.table, keys).catch((error: unknown) => refuseBrokenKey(plan.name, error));
   return {
     id: row.id,
     table: row.table,
+    from: qualified(row.table),
+    into: qualified(row.table),
     loadId,
     columns,
     retired,

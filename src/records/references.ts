@@ -2,7 +2,7 @@
 import type pg from 'pg';
 import type { FieldType, ForeignKey } from '../packages/plan.ts';
 import { collectFaults, type Faults, type Rule } from './checks.ts';
-import { findDataset, type Prepared } from './dataset-row.ts';
+import { findDataset, type Standing } from './dataset-row.ts';
 import { lexical } from './lexical.ts';
 import type { Blocker } from './outcome.ts';
 import type { Staged } from './stage.ts';
@@ -42,7 +42,24 @@ interface Check {
   readonly self: boolean;
 }
 
-function liveMatch(staged: Staged, key: ForeignKey, table: string, columns: readonly DatasetColumn[]): string | null {
+/** Rows that can be referred to. */
+export interface Referable {
+  /** SQL: the table, or what stands for one. */
+  readonly from: string;
+  readonly columns: readonly DatasetColumn[];
+}
+
+/** By the name of another dataset; undefined where there is none. */
+export type FindRows = (dataset: string) => Promise<Referable | undefined>;
+
+export function storedRows(client: pg.ClientBase, workspaceId: string): FindRows {
+  return async (name) => {
+    const found = await findDataset(client, workspaceId, name, '');
+    return found === undefined ? undefined : { from: qualified(found.table), columns: currentColumns(found.columns) };
+  };
+}
+
+function liveMatch(staged: Staged, key: ForeignKey, { from, columns }: Referable): string | null {
   const parts = key.reference.fields.map((name, index) => {
     const column = columns.find((candidate) => candidate.name === name);
     if (column === undefined) return null;
@@ -51,7 +68,7 @@ function liveMatch(staged: Staged, key: ForeignKey, table: string, columns: read
       { type: column.type, value: `t.${column.column}` },
     );
   });
-  return parts.includes(null) ? null : `SELECT 1 FROM ${qualified(table)} t WHERE t.${live} AND ${parts.join(' AND ')}`;
+  return parts.includes(null) ? null : `SELECT 1 FROM ${from} t WHERE t.${live} AND ${parts.join(' AND ')}`;
 }
 
 const sameFields = (left: readonly string[], right: readonly string[]) => [...left].sort().join('\0') === [...right].sort().join('\0');
@@ -69,15 +86,15 @@ function pointsTo(staged: Staged, key: ForeignKey): string {
 }
 
 /** SQL over `s`: true where no old row that stays is the target; null where no old row can be. */
-function selfMissingThere(staged: Staged, key: ForeignKey, prepared: Prepared): string | null {
+function selfMissingThere(staged: Staged, key: ForeignKey, standing: Standing): string | null {
   const { primaryKey } = staged.schema;
   // Without a key every old row goes, so only the file counts.
-  if (!prepared.occupied || primaryKey.length === 0) return null;
-  const match = liveMatch(staged, key, prepared.table, prepared.columns);
+  if (!standing.occupied || primaryKey.length === 0) return null;
+  const match = liveMatch(staged, key, standing);
   if (match === null) return null;
   // An old row that this load replaces stays a target under its primary key, and under nothing else.
   const replaced = primaryKey.map((name, index) => {
-    const column = prepared.columns.find((candidate) => candidate.name === name);
+    const column = standing.columns.find((candidate) => candidate.name === name);
     return `r.p${index + 1} = t.${column?.column ?? 'row_id'}`;
   });
   const stays = sameFields(key.reference.fields, primaryKey)
@@ -86,29 +103,23 @@ function selfMissingThere(staged: Staged, key: ForeignKey, prepared: Prepared): 
   return `NOT EXISTS (${match}${stays})`;
 }
 
-function selfMissing(staged: Staged, key: ForeignKey, prepared: Prepared): string {
+function selfMissing(staged: Staged, key: ForeignKey, standing: Standing): string {
   const targets = stageOf(staged, key.reference.fields, 'b');
   const file = `NOT EXISTS (SELECT 1 FROM ${targets} k WHERE ${pointsTo(staged, key)} AND ${notHeld('k')})`;
-  const there = selfMissingThere(staged, key, prepared);
+  const there = selfMissingThere(staged, key, standing);
   return there === null ? file : `${file} AND ${there}`;
 }
 
-async function checksFor(
-  client: pg.ClientBase,
-  workspaceId: string,
-  dataset: string,
-  staged: Staged,
-  prepared: Prepared,
-): Promise<Check[]> {
+async function checksFor(find: FindRows, dataset: string, staged: Staged, standing: Standing): Promise<Check[]> {
   const checks: Check[] = [];
   for (const [index, key] of staged.schema.foreignKeys.entries()) {
     const self = key.reference.resource === dataset;
     if (self) {
-      checks.push({ key, index, self, missing: selfMissing(staged, key, prepared) });
+      checks.push({ key, index, self, missing: selfMissing(staged, key, standing) });
       continue;
     }
-    const target = await findDataset(client, workspaceId, key.reference.resource, '');
-    const match = target === undefined ? null : liveMatch(staged, key, target.table, currentColumns(target.columns));
+    const target = await find(key.reference.resource);
+    const match = target === undefined ? null : liveMatch(staged, key, target);
     checks.push({ key, index, self, missing: match === null ? 'true' : `NOT EXISTS (${match})` });
   }
   return checks;
@@ -129,10 +140,10 @@ async function hold(client: pg.ClientBase, staged: Staged, check: Check, only: s
 }
 
 /** Rows that lose their only target with the rows held so far, all the way down, for references to the dataset's own primary key. */
-async function holdFollowers(client: pg.ClientBase, staged: Staged, prepared: Prepared, checks: readonly Check[]): Promise<number> {
+async function holdFollowers(client: pg.ClientBase, staged: Staged, standing: Standing, checks: readonly Check[]): Promise<number> {
   if (checks.length === 0) return 0;
   const edges = checks.map(({ key, index }) => {
-    const there = selfMissingThere(staged, key, prepared);
+    const there = selfMissingThere(staged, key, standing);
     return `SELECT s.n, k.n AS target, ${index} AS fk, left(${shownKey(key)}, 200) AS key FROM ${stageOf(staged, key.fields, 'a')} s
       JOIN ${stageOf(staged, key.reference.fields, 'b')} k ON ${pointsTo(staged, key)}${there === null ? '' : ` WHERE ${there}`}`;
   });
@@ -149,12 +160,12 @@ async function holdFollowers(client: pg.ClientBase, staged: Staged, prepared: Pr
 /** Holds back rows whose references are missing: in `held`, with the rows that lose their target by that. Returns the blockers. */
 export async function holdBack(
   client: pg.ClientBase,
-  workspaceId: string,
+  find: FindRows,
   dataset: string,
   staged: Staged,
-  prepared: Prepared,
+  standing: Standing,
 ): Promise<Blocker[]> {
-  const checks = await checksFor(client, workspaceId, dataset, staged, prepared);
+  const checks = await checksFor(find, dataset, staged, standing);
   let found = 0;
   for (const check of checks) found += await hold(client, staged, check, '');
   const selves = checks.filter(({ self }) => self);
@@ -163,7 +174,7 @@ export async function holdBack(
   // A row that is held back is no target: go on until nothing more falls. References to other fields are looked at row by row in each round.
   for (let more = found > 0 && selves.length > 0; more; ) {
     await client.query('ANALYZE held');
-    let round = await holdFollowers(client, staged, prepared, byKey);
+    let round = await holdFollowers(client, staged, standing, byKey);
     for (const check of others) {
       round += await hold(client, staged, check, ` AND NOT EXISTS (SELECT 1 FROM held h WHERE h.n = s.n AND h.fk = ${check.index})`);
     }
@@ -195,12 +206,12 @@ export async function holdBack(
 /** The same as faults of rows. What the file itself will bring counts as there. */
 export async function missingReferences(
   client: pg.ClientBase,
-  workspaceId: string,
+  find: FindRows,
   dataset: string,
   staged: Staged,
-  prepared: Prepared,
+  standing: Standing,
 ): Promise<Faults> {
-  const checks = await checksFor(client, workspaceId, dataset, staged, prepared);
+  const checks = await checksFor(find, dataset, staged, standing);
   for (const check of checks) {
     await client.query(
       `INSERT INTO fault SELECT s.n, ${check.index}, left(${shownKey(check.key)}, 100) FROM ${stageOf(staged, check.key.fields, 'a')} s WHERE ${whole(check.key)} AND ${check.missing}`,
@@ -216,16 +227,16 @@ export async function missingReferences(
 export async function takenValues(
   client: pg.ClientBase,
   staged: Staged,
-  prepared: Prepared,
+  standing: Standing,
   uniques: readonly (readonly string[])[],
 ): Promise<Faults> {
   const { primaryKey } = staged.schema;
-  const column = (name: string) => `t.${prepared.columns.find((candidate) => candidate.name === name)?.column ?? 'row_id'}`;
+  const column = (name: string) => `t.${standing.columns.find((candidate) => candidate.name === name)?.column ?? 'row_id'}`;
   for (const [index, fields] of uniques.entries()) {
     const same = fields.map((name, at) => `${column(name)} = s.a${at + 1}`).join(' AND ');
     const written = primaryKey.map((name, at) => `${column(name)} = r.p${at + 1}`).join(' AND ');
     await client.query(
-      `INSERT INTO fault SELECT s.n, ${index}, left(s.a1::text, 100) FROM ${stageOf(staged, fields, 'a')} s JOIN ${qualified(prepared.table)} t ON ${same}
+      `INSERT INTO fault SELECT s.n, ${index}, left(s.a1::text, 100) FROM ${stageOf(staged, fields, 'a')} s JOIN ${standing.from} t ON ${same}
        WHERE t.${live} AND ${notHeld('s')} AND NOT EXISTS (SELECT 1 FROM ${stageOf(staged, primaryKey, 'p')} r WHERE ${written} AND ${notHeld('r')})`,
     );
   }

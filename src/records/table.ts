@@ -78,8 +78,9 @@ export function family(type: FieldType): Family {
 
 const columnDefinition = (column: DatasetColumn) => `${column.column} ${physicalType(column.type)}`;
 
-export async function createTable(client: pg.ClientBase, table: string, columns: readonly DatasetColumn[]): Promise<void> {
-  const definitions = [
+/** Between the brackets of CREATE TABLE. */
+export function definitionOf(columns: readonly DatasetColumn[]): string {
+  return [
     // Cached: a load takes row ids by the thousand. Order within a load holds; between loads ids may leave gaps.
     'row_id bigint GENERATED ALWAYS AS IDENTITY (CACHE 1000)',
     'written_by bigint NOT NULL',
@@ -87,8 +88,11 @@ export async function createTable(client: pg.ClientBase, table: string, columns:
     'replaced_by bigint',
     'replaced_xid xid8',
     ...columns.map(columnDefinition),
-  ];
-  await client.query(`CREATE TABLE ${qualified(table)} (${definitions.join(', ')})`);
+  ].join(', ');
+}
+
+export async function createTable(client: pg.ClientBase, table: string, columns: readonly DatasetColumn[]): Promise<void> {
+  await client.query(`CREATE TABLE ${qualified(table)} (${definitionOf(columns)})`);
   // Of replaced versions only: whether there is one since a cutoff is asked by every export.
   await client.query(
     `CREATE INDEX ${identifier(`${table}_replaced`)} ON ${qualified(table)} (replaced_xid) WHERE replaced_xid IS NOT NULL`,
@@ -113,20 +117,28 @@ export interface Statements {
   query<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Pick<pg.QueryResult<Row>, 'rows'>>;
 }
 
-/** Makes the unique indexes what the schema says: drops those it no longer states, builds those that are new. */
-export async function alignIndexes(client: Statements, table: string, keys: readonly UniqueKey[]): Promise<void> {
+/** SQL that follows the index's name. Nulls stay distinct: only whole keys are compared, as the standard has it for unique keys. */
+export const uniqueOn = (table: string, key: UniqueKey) => `ON ${table} (${key.columns.join(', ')}) WHERE ${live}`;
+
+interface IndexChanges {
+  /** Names of indexes that the schema no longer states. */
+  readonly stale: readonly string[];
+  readonly missing: readonly (readonly [name: string, key: UniqueKey])[];
+}
+
+/** What makes the unique indexes what the schema says. */
+export async function indexChanges(client: Statements, table: string, keys: readonly UniqueKey[]): Promise<IndexChanges> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT indexname AS name FROM pg_indexes WHERE schemaname = 'records' AND tablename = $1 AND indexname ~ '_[pu]k_[0-9a-f]{12}$'`,
     [table],
   );
   const present = new Set(rows.map((row) => row.name));
   const wanted = new Map(keys.map((key) => [indexName(table, key), key]));
-  for (const name of present) {
-    if (!wanted.has(name)) await client.query(`DROP INDEX records.${identifier(name)}`);
-  }
-  for (const [name, key] of wanted) {
-    if (present.has(name)) continue;
-    // Nulls stay distinct: only whole keys are compared, as the standard has it for unique keys.
-    await client.query(`CREATE UNIQUE INDEX ${identifier(name)} ON ${qualified(table)} (${key.columns.join(', ')}) WHERE ${live}`);
-  }
+  return { stale: [...present].filter((name) => !wanted.has(name)), missing: [...wanted].filter(([name]) => !present.has(name)) };
+}
+
+export async function alignIndexes(client: Statements, table: string, keys: readonly UniqueKey[]): Promise<void> {
+  const { stale, missing } = await indexChanges(client, table, keys);
+  for (const name of stale) await client.query(`DROP INDEX records.${identifier(name)}`);
+  for (const [name, key] of missing) await client.query(`CREATE UNIQUE INDEX ${identifier(name)} ${uniqueOn(qualified(table), key)}`);
 }
