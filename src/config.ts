@@ -74,6 +74,8 @@ export interface Config {
   /** How long a request waits for the pass it asked for. */
   readonly deadlineMs: number;
   readonly cancelDeadlineMs: number;
+  /** How long a plan may take to be made. */
+  readonly planDeadlineMs: number;
   /** How many events a subscriber that was up to date may fall behind. */
   readonly streamBacklog: number;
   readonly eventRetentionDays: number;
@@ -147,6 +149,7 @@ const settings = z.object({
   PACKHORSE_POLL_MS: whole(5_000, 10, longestTimer),
   PACKHORSE_DEADLINE_MS: whole(10_000, 1, longestTimer),
   PACKHORSE_CANCEL_DEADLINE_MS: whole(5_000, 1, longestTimer),
+  PACKHORSE_PLAN_DEADLINE_MS: whole(120_000, 1, longestTimer),
   PACKHORSE_STREAM_BACKLOG: whole(10_000, 1),
   PACKHORSE_LOG_LEVEL: oneOf(logLevels, 'info'),
   PACKHORSE_MAX_BODY_BYTES: whole(262_144),
@@ -225,6 +228,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     pollMs: value.PACKHORSE_POLL_MS,
     deadlineMs: value.PACKHORSE_DEADLINE_MS,
     cancelDeadlineMs: value.PACKHORSE_CANCEL_DEADLINE_MS,
+    planDeadlineMs: value.PACKHORSE_PLAN_DEADLINE_MS,
     streamBacklog: value.PACKHORSE_STREAM_BACKLOG,
     eventRetentionDays: value.PACKHORSE_EVENT_RETENTION_DAYS,
     logLevel: value.PACKHORSE_LOG_LEVEL,

@@ -92,6 +92,7 @@ export interface PartOptions {
 
 const statementTimeoutMs = 15_000;
 const resetTimeoutMs = 3_600_000;
+const plansAtOnce = 2;
 
 export function assemble({ databaseUrl, config, secret, publicUrl, log, targets, stop }: PartOptions): Parts {
   const bell = startBell(databaseUrl, config.pollMs, (error) =>
@@ -105,6 +106,7 @@ export function assemble({ databaseUrl, config, secret, publicUrl, log, targets,
   const bulk = announcing(openDb(databaseUrl, { poolSize: config.storeConcurrency * 2 + 2, statementTimeoutMs: 0, idleTimeoutMs }));
   // So few that resets at once wait for each other, or are told that the database is busy; none takes a loader's connection.
   const resets = announcing(openDb(databaseUrl, { poolSize: 2, statementTimeoutMs: 0, transactionTimeoutMs: resetTimeoutMs }));
+  const plans = openDb(databaseUrl, { poolSize: plansAtOnce, statementTimeoutMs: config.planDeadlineMs + 5_000 }); // the deadline says more than Postgres would
   const tokens = callTokens(secret, config.jwt.issuer);
   const remote = config.targets.map((target) => httpTarget(target, { tokens, links: { secret, publicUrl } }));
   const list = [...(targets?.(db) ?? [storeTarget(db)]), ...remote];
@@ -135,7 +137,13 @@ export function assemble({ databaseUrl, config, secret, publicUrl, log, targets,
     }),
     delivered: () => delivered,
     access: accessWatch(db),
-    runs: { db, bulk: resets, driver, settings: { grantHours: config.grantHours, deadlineMs: config.deadlineMs } },
+    runs: {
+      db,
+      bulk: resets,
+      driver,
+      settings: { grantHours: config.grantHours, deadlineMs: config.deadlineMs },
+      plans: { db: plans, deadlineMs: config.planDeadlineMs, underWay: new Set() },
+    },
     packages: { db, storage, limits, secret, publicUrl, stagedHours: config.stagedHours },
     exports: outgoing.exports,
     callKeys: tokens.publicKeys,
@@ -151,6 +159,7 @@ export function assemble({ databaseUrl, config, secret, publicUrl, log, targets,
       for (const target of remote) await target.close();
       await bell.close();
       await outgoing.close();
+      await plans.close();
       await resets.close();
       await bulk.close();
       await db.close();

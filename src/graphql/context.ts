@@ -29,7 +29,7 @@ export interface Context extends App {
   /** null: no token was sent. Only introspection is answered then. */
   readonly viewer: Viewer | null;
   readonly requestId: string;
-  /** What ends a stream of a workspace that this operation opens. Asked for by streams alone: a request's signal costs something to make. */
+  /** What ends a stream of a workspace that this operation opens, or a plan. Asked for by these alone: a request's signal costs something to make. */
   readonly ends: (workspaceId: string) => StreamEnds;
   /** Given by who carries a stream of events on to others. */
   readonly place?: StreamPlace;

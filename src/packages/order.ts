@@ -1,6 +1,22 @@
 // Which dataset waits for which. A cycle has no order, so it is refused with the way round written out.
 import { DepGraph, DepGraphCycleError } from 'dependency-graph';
 
+/** Datasets by when they can begin: first those that wait for none, then those that wait for these alone, and so on. In each in package order. */
+export function wavesOf<Dataset extends { readonly name: string; readonly dependsOn: readonly string[] }>(
+  datasets: readonly Dataset[],
+): Dataset[][] {
+  const waves: Dataset[][] = [];
+  const placed = new Set<string>();
+  for (let left = [...datasets]; left.length > 0; ) {
+    const wave = left.filter(({ dependsOn }) => dependsOn.every((name) => placed.has(name)));
+    if (wave.length === 0) throw new Error('registration lets no cycle through');
+    for (const { name } of wave) placed.add(name);
+    left = left.filter(({ name }) => !placed.has(name));
+    waves.push(wave);
+  }
+  return waves;
+}
+
 /** Enough to repair a package by; each needs another pass over the graph. */
 const mostCycles = 20;
 

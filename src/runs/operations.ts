@@ -13,6 +13,7 @@ import { once } from '../once.ts';
 import { enqueue } from '../tasks/task.ts';
 import { type Driver, pass } from './driver.ts';
 import { openStepStates, runLifecycle } from './lifecycle.ts';
+import { checkPlanDigest, refuseStalePlan } from './plan-digest.ts';
 import { lockRun } from './rows.ts';
 import { driveKey, driveRun } from './wake.ts';
 
@@ -31,6 +32,20 @@ export interface Runs {
   readonly bulk: Db;
   readonly driver: Driver;
   readonly settings: RunSettings;
+  readonly plans: Plans;
+}
+
+/** What plans are made with. */
+export interface Plans {
+  /** Few connections of their own: each plan holds one, and as much of the database's disk as its package has rows. */
+  readonly db: Db;
+  readonly deadlineMs: number;
+  /** Workspaces that a plan is being made in, here: one at a time, so that none takes every connection. */
+  readonly underWay: Set<string>;
+}
+
+export interface StartInput extends CommandInput {
+  readonly planDigest?: string | null | undefined;
 }
 
 export interface CommandInput {
@@ -111,7 +126,7 @@ export async function pauseDataRun(runs: Runs, caller: Caller, id: string, input
   });
 }
 
-export function startDataRun(runs: Runs, caller: Caller, id: string, input: CommandInput): Promise<string> {
+export function startDataRun(runs: Runs, caller: Caller, id: string, input: StartInput): Promise<string> {
   return setGoing(runs, caller, id, 'START', input);
 }
 
@@ -120,20 +135,23 @@ export function resumeDataRun(runs: Runs, caller: Caller, id: string, input: Com
 }
 
 /** Start and resume: the transition, the grant and the driver's alarm in one transaction; then, on request, the pass before the answer. */
-async function setGoing(runs: Runs, caller: Caller, id: string, command: 'START' | 'RESUME', input: CommandInput): Promise<string> {
+async function setGoing(runs: Runs, caller: Caller, id: string, command: 'START' | 'RESUME', input: StartInput): Promise<string> {
   const { db, settings } = runs;
   const found = await findRun(db, caller, id);
   demand(caller.viewer, 'data-run');
   const remaining = await remainingSteps(db, id);
   demandTargets(caller.viewer, remaining);
   const by = causeOf(caller, input.reason);
+  const digest = checkPlanDigest(input.planDigest);
   const mutation = command === 'START' ? 'startDataRun' : 'resumeDataRun';
-  const key = { workspaceId: found.workspaceId, subject: by.actor, mutation, key: input.idempotencyKey, input: [id, input.reason ?? null] };
+  const asked = [id, input.reason ?? null, ...(digest === null ? [] : [digest])];
+  const key = { workspaceId: found.workspaceId, subject: by.actor, mutation, key: input.idempotencyKey, input: asked };
   await once(db, key, async (tx) => {
     const locked = await lockRun(tx, id);
     if (locked === null) throw new NotFoundError('data run');
     const { run, steps } = locked;
     refuseUnlessAllowed(run, command);
+    await refuseStalePlan(tx, run, steps, digest);
     await leaveGrant(tx, run, caller.viewer, targetsOf(steps), settings.grantHours, 'DRIVE');
     if (run.driving === 'BACKGROUND') await enqueue(tx.sql, driveRun, { runId: id }, { jobKey: driveKey(id) });
     await make(tx, run, command, by);

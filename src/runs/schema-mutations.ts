@@ -10,11 +10,6 @@ import { resetDataRun } from './reset.ts';
 import { driving, onHashMismatch, onInvalidRow, onMissingReference, submissionOutcome } from './schema-enums.ts';
 import { settleSubmission } from './settle-submission.ts';
 
-function refusePlan(digest: string | null | undefined): void {
-  if (digest === null || digest === undefined) return;
-  throw new InvalidInputError('planDigest', 'Plans are not built yet: start without a digest.', 'PLAN_NOT_SUPPORTED');
-}
-
 const idDescription = 'The run’s global id.';
 
 const registerInput = builder.inputType('RegisterDataRunInput', {
@@ -40,7 +35,8 @@ const startInput = builder.inputType('StartDataRunInput', {
   fields: (t) => ({
     dataRunId: t.id({ required: true, description: idDescription }),
     planDigest: t.string({
-      description: 'The digest of a plan that was looked at. Plans are not built yet: giving one answers InvalidInputError.',
+      description:
+        'The digest of the plan that was looked at. Where what the plan was made of has changed since, the start is refused with the ConflictError PLAN_STALE.',
     }),
     idempotencyKey: t.string({ description: keyDescription }),
   }),
@@ -138,9 +134,9 @@ builder.mutationFields((t) => ({
     errors: { types: commandErrors, ...union('StartDataRunResult') },
     resolve: async (query, _root, { input }, context) => {
       const id = await startDataRun(context.runs, callerOf(context), idIn('DataRun', input.dataRunId), {
+        planDigest: input.planDigest,
         get idempotencyKey() {
-          refusePlan(input.planDigest); // read late, as in `said`
-          return keyOf(input.idempotencyKey);
+          return keyOf(input.idempotencyKey); // read late, as in `said`
         },
       });
       return context.db.prisma.dataRun.findUniqueOrThrow({ ...query, where: { id } });

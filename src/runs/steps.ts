@@ -156,7 +156,7 @@ export function finallyBlocked(step: DataRunStep): Prisma.Sql {
   return Prisma.sql`UPDATE data_run_step SET finally_blocked = true WHERE id = ${step.id}::uuid`;
 }
 
-export function blockedBy(step: DataRunStep, by: string): Blocker {
+export function blockedBy(step: Pick<DataRunStep, 'dataset'>, by: string): Blocker {
   return {
     code: 'DEPENDENCY_BLOCKED',
     dataset: step.dataset,

@@ -11,6 +11,7 @@ import '../packages/schema.ts';
 import '../runs/schema.ts';
 import '../runs/schema-grants.ts';
 import '../runs/schema-mutations.ts';
+import '../runs/schema-plan.ts';
 import '../runs/schema-subscriptions.ts';
 import '../exports/schema.ts';
 import '../exports/schema-mutations.ts';

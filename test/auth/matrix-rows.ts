@@ -150,6 +150,7 @@ export const table: Readonly<Record<string, Row>> = {
     ({ workspace, staged }) => ({ workspaceId: workspace, packageId: staged }),
     'ConflictError',
   ),
+  'Mutation.planDataRun': command('planDataRun', ({ run }) => ({ dataRunId: run }), 'InvalidTransitionError'),
   'Mutation.startDataRun': command('startDataRun', ({ run }) => ({ dataRunId: run }), 'InvalidTransitionError'),
   'Mutation.pauseDataRun': command('pauseDataRun', ({ waiting }) => ({ dataRunId: waiting }), 'InvalidTransitionError'),
   'Mutation.resumeDataRun': command('resumeDataRun', ({ run }) => ({ dataRunId: run }), 'InvalidTransitionError'),

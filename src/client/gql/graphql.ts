@@ -296,7 +296,7 @@ export type StartDataRunInput = {
   dataRunId: string;
   /** The same key gives the first result again, for 24 hours. */
   idempotencyKey?: string | null | undefined;
-  /** The digest of a plan that was looked at. Plans are not built yet: giving one answers InvalidInputError. */
+  /** The digest of the plan that was looked at. Where what the plan was made of has changed since, the start is refused with the ConflictError PLAN_STALE. */
   planDigest?: string | null | undefined;
 };
 

@@ -1,7 +1,7 @@
 // The built-in loader's own side: claims one of its jobs under a lease, loads, and settles the job in the transaction that writes the rows.
 import type pg from 'pg';
 import { type Db, isPassingFault, postgresFault } from '../../db.ts';
-import { type Failure, InvalidPackageError } from '../../errors.ts';
+import type { Failure } from '../../errors.ts';
 import { linkedTo } from '../../linked.ts';
 import type { Log } from '../../log.ts';
 import { openDatasetSource } from '../../packages/inspect.ts';
@@ -9,10 +9,11 @@ import type { PackageLimits } from '../../packages/limits.ts';
 import type { PackagePlan } from '../../packages/plan.ts';
 import { loadDataset } from '../../records/load.ts';
 import { type LoadOutcome, noRows } from '../../records/outcome.ts';
-import { type Storage, StorageError } from '../../storage/storage.ts';
+import type { Storage } from '../../storage/storage.ts';
 import { enqueueWith } from '../../tasks/task.ts';
 import { driveKey, driveRun, loadStoreJob } from '../wake.ts';
 import type { StoreRequest } from './store.ts';
+import { sourceFailure } from './store-failure.ts';
 
 export interface StoreLoader {
   readonly db: Db;
@@ -105,14 +106,12 @@ async function giveUp(db: Db, claim: Claim, error: unknown): Promise<void> {
 
 /** A storage or a package is at fault in its own way, however the connection to it ended. */
 function isPassing(error: unknown): boolean {
-  return !(error instanceof StorageError || error instanceof InvalidPackageError) && isPassingFault(error);
+  return sourceFailure(error) === null && isPassingFault(error);
 }
 
 function failureOf(error: unknown): Failure {
-  if (error instanceof StorageError)
-    return { code: error.code, origin: 'storage', phase: 'reading', retryable: true, summary: error.message };
-  const problem = error instanceof InvalidPackageError ? error.problems[0] : undefined;
-  if (problem !== undefined) return { code: problem.code, origin: 'package', phase: 'reading', retryable: false, summary: problem.message };
+  const ofSource = sourceFailure(error);
+  if (ofSource !== null) return ofSource;
   if (postgresFault(error)?.code.startsWith('53') === true) {
     const summary = 'The database ran out of disk or memory.';
     return { code: 'DATABASE_FULL', origin: 'database', phase: 'writing', retryable: true, summary };
