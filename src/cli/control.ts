@@ -1,6 +1,12 @@
-// `packhorse pause|resume|cancel|reset ID`, of a run; `cancel ID` of an export too.
+// `packhorse start|pause|resume|cancel|reset ID`, of a run; `cancel ID` of an export too.
 import type { Command } from '@commander-js/extra-typings';
-import { cancelDataRunDocument, pauseDataRunDocument, resetDataRunDocument, resumeDataRunDocument } from '../client/documents.ts';
+import {
+  cancelDataRunDocument,
+  pauseDataRunDocument,
+  resetDataRunDocument,
+  resumeDataRunDocument,
+  startDataRunDocument,
+} from '../client/documents.ts';
 import { cancelExportExecutionDocument } from '../client/export-documents.ts';
 import { type Connection, execute } from '../client/request.ts';
 import { clientCommand, connect } from './connection.ts';
@@ -18,6 +24,13 @@ type Ask = (
   input: Asked,
 ) => Promise<{ readonly id: string; readonly state: string; readonly resetAt?: string | null }>;
 
+const start =
+  (planDigest: string | null): Ask =>
+  async (connection, { dataRunId, idempotencyKey }) =>
+    granted(
+      (await execute(connection, startDataRunDocument, { input: { dataRunId, planDigest, idempotencyKey } })).startDataRun,
+      'DataRun',
+    );
 const pause: Ask = async (connection, input) =>
   granted((await execute(connection, pauseDataRunDocument, { input })).pauseDataRun, 'DataRun');
 const resume: Ask = async (connection, input) =>
@@ -36,6 +49,9 @@ const cancel =
   };
 
 export function addControls(program: Command, surroundings: Surroundings): void {
+  commandOf(program, 'start', 'begin a registered run, or take up a paused one')
+    .option('--plan <digest>', 'only if all that this plan of it was made of is as it was')
+    .action((id, options) => carryOut(start(options.plan ?? null), id, options));
   controlCommand(program, 'pause', 'submit nothing more; what is active goes on').action((id, options) => carryOut(pause, id, options));
   controlCommand(program, 'resume', 'go on with a paused run').action((id, options) => carryOut(resume, id, options));
   controlCommand(program, 'cancel', 'end a run, after asking its active children to stop, or an export')
@@ -66,8 +82,11 @@ interface ControlOptions {
 }
 
 function controlCommand(program: Command, name: string, description: string) {
+  return commandOf(program, name, description).option('--reason <text>', 'why: kept with the event');
+}
+
+function commandOf(program: Command, name: string, description: string) {
   return clientCommand(program, name, description)
     .argument('<id>', 'its id')
-    .option('--reason <text>', 'why: kept with the event')
     .option('--idempotency-key <key>', 'the same key gives the first result again, for 24 hours');
 }

@@ -13,7 +13,8 @@ import { type Connection, execute } from '../client/request.ts';
 import { clientCommand, connect } from './connection.ts';
 import { followProgress } from './follow-progress.ts';
 import { exitCode, granted, notFound, outcomeOf, Refusal } from './outcome.ts';
-import { explanation, rowTable, table } from './print.ts';
+import { tellPlan } from './plan.ts';
+import { explanation, faultTable, rowTable } from './print.ts';
 import type { Surroundings } from './surroundings.ts';
 import { upload } from './upload.ts';
 
@@ -27,6 +28,7 @@ export function addLoad(program: Command, surroundings: Surroundings): void {
     .argument('<path>', 'a folder with a datapackage.json, a .zip of one, or a datapackage.json')
     .requiredOption('--workspace <slug>', 'where to load it')
     .option('--create', 'make the workspace if there is none')
+    .option('--plan', 'start nothing: tell what the run would do, and its id')
     .option('--watch', 'show how far each dataset is, wait for the end, and tell what became of the rows')
     .addOption(choice('--driving <who>', 'who drives the run', drivings, 'background'))
     .addOption(choice('--on-missing-reference <what>', 'what becomes of rows that point at nothing', missingReferences, 'block'))
@@ -49,6 +51,7 @@ export function addLoad(program: Command, surroundings: Surroundings): void {
         },
       });
       const registered = granted(registerDataRun, 'DataRun');
+      if (options.plan) return tellPlan(connection, registered.id, surroundings, options.json === true);
       const { startDataRun } = await execute(connection, startDataRunDocument, {
         input: { dataRunId: registered.id, idempotencyKey: options.idempotencyKey ?? null },
       });
@@ -98,12 +101,7 @@ export async function report(connection: Connection, run: RunFieldsFragment, { o
   out(`${run.state}${run.state === 'SUCCEEDED' ? (run.readiness.ready ? ', ready' : ', not ready') : ''}`);
 }
 
-const shownFaults = 10;
-
 async function faultyRows(connection: Connection, id: string): Promise<string[]> {
   const { dataRun } = await execute(connection, rowErrorsDocument, { id });
-  const errors = dataRun?.failedStep?.rowErrors ?? [];
-  if (errors.length === 0) return [];
-  const shown = errors.slice(0, shownFaults).map(({ row, field, code, message }) => [row, field ?? '', code, message]);
-  return table(['ROW#', 'FIELD', 'CODE', 'FAULT'], shown);
+  return faultTable(dataRun?.failedStep?.rowErrors ?? []);
 }

@@ -11,6 +11,7 @@ import { addExports } from './exports.ts';
 import { addLoad } from './load.ts';
 import { addMigrate } from './migrate.ts';
 import { exitCode, exitCodeHelp, problemLines, Refusal } from './outcome.ts';
+import { addPlan } from './plan.ts';
 import { isPortTaken } from './port.ts';
 import { addRun } from './run.ts';
 import { addRuns } from './runs.ts';
@@ -68,6 +69,7 @@ function commandLine(): Command {
     addLoad,
     addRuns,
     addRun,
+    addPlan,
     addControls,
     addWatch,
     addExport,

@@ -41,6 +41,32 @@ export function rowTable(run: RunFieldsFragment): string[] {
   );
 }
 
+interface Fault {
+  readonly row: string;
+  readonly field: string | null;
+  readonly code: string;
+  readonly message: string;
+}
+
+const shownFaults = 10;
+
+export function faultTable(faults: readonly Fault[]): string[] {
+  if (faults.length === 0) return [];
+  const shown = faults.slice(0, shownFaults).map(({ row, field, code, message }) => [row, field ?? '', code, message]);
+  return table(['ROW#', 'FIELD', 'CODE', 'FAULT'], shown);
+}
+
+interface Missing {
+  readonly message: string;
+  readonly code: string;
+  readonly sampleKeys: readonly string[];
+}
+
+export function missingLine({ message, code, sampleKeys }: Missing): string {
+  const samples = sampleKeys.length === 0 ? '' : `, such as ${sampleKeys.slice(0, 3).join(', ')}`;
+  return `${message} [${code}]${samples}`;
+}
+
 /** What a person asks next: why it failed, what is missing, why it does not move. */
 export function explanation(run: RunFieldsFragment): string[] {
   const failures = run.steps.flatMap(({ dataset, failure, rowErrorCount }) =>
@@ -52,10 +78,7 @@ export function explanation(run: RunFieldsFragment): string[] {
     ...run.notes.map((note) => `note: ${note}`),
     ...(run.failure === null ? [] : [`failed: ${run.failure.summary} [${run.failure.code}]`]),
     ...failures,
-    ...run.readiness.blockers.map(({ message, code, sampleKeys }) => {
-      const samples = sampleKeys.length === 0 ? '' : `, such as ${sampleKeys.slice(0, 3).join(', ')}`;
-      return `not ready: ${message} [${code}]${samples}`;
-    }),
+    ...run.readiness.blockers.map((blocker) => `not ready: ${missingLine(blocker)}`),
     ...run.whyNotRunning.map(({ subject, message, remedy }) => `waiting: ${subject}: ${message} ${remedy}`),
   ];
 }

@@ -120,6 +120,36 @@ export const registerDataRunDocument = graphql(`
   }
 `);
 
+export const planDataRunDocument = graphql(`
+  mutation PlanDataRun($input: PlanDataRunInput!) {
+    planDataRun(input: $input) {
+      __typename
+      ... on DataRunPlan {
+        digest
+        order
+        blockers { code dataset message count sampleKeys clearedBy }
+        datasets {
+          dataset
+          rows
+          invalidRows
+          target
+          authorised
+          state
+          removed
+          account { source loaded updated unchanged rejected blocked unprocessed }
+          failure { code origin phase retryable summary }
+          rowErrorCount
+          rowErrors { row field code message }
+        }
+      }
+      ... on NotFoundError { code message }
+      ... on ForbiddenError { code message permission dataset }
+      ... on InvalidInputError { code message field }
+      ... on InvalidTransitionError { code message from action allowed }
+    }
+  }
+`);
+
 export const startDataRunDocument = graphql(`
   mutation StartDataRun($input: StartDataRunInput!) {
     startDataRun(input: $input) {

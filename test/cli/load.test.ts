@@ -115,6 +115,37 @@ it('pauses, resumes, cancels and takes back, lists runs and shows one', async ()
   expect(await packhorse(['reset', id], env)).toMatchObject({ code: 2, stdout: '' });
 });
 
+it('tells what a run would do before anything is loaded, and starts it only if that still holds', async () => {
+  const held = [depots, { ...routes, rows: 'id,depot\n1,1\n2,9\n' }];
+  const place = folderOf('foreseen', held);
+  const told = await packhorse(['load', place, '--workspace', 'foreseen', '--create', '--plan'], env);
+  expect(told.code, told.stderr).toBe(5);
+  expect(told.stdout).toMatch(/^DATASET +WOULD BE +ROWS +INVALID +NEW +CHANGED +UNCHANGED +HELD BACK\n/);
+  expect(told.stdout).toMatch(/^routes +BLOCKED +2 +0 +1 +0 +0 +1$/m);
+  expect(told.stdout).toMatch(/^1\. depots\n2\. routes\nmissing: .*\[MISSING_REFERENCE\], such as 9$/m);
+  const [, digest = '', id = ''] = /^plan (sha256:\S+)\nrun (\S+) would succeed, not ready\n$/m.exec(told.stdout) ?? [];
+  const again = await packhorse(['plan', id, '--json'], env);
+  expect(again.code).toBe(5);
+  expect(jsonLines(again.stdout)).toMatchObject([
+    { type: 'plan', dataRunId: id, plan: { digest, datasets: [{ dataset: 'depots' }, { dataset: 'routes' }] } },
+  ]);
+  const stale = await packhorse(['start', id, '--plan', `sha256:${'0'.repeat(64)}`], env);
+  expect(stale).toMatchObject({ code: 2, stdout: '' });
+  expectOneLine(stale.stderr, /\[PLAN_STALE\]/);
+  expect(await packhorse(['start', id, '--plan', digest], env)).toMatchObject({ code: 0, stdout: `${id} is RUNNING\n` });
+  expect((await packhorse(['watch', id], env)).code).toBe(5);
+  const late = await packhorse(['plan', id], env);
+  expect(late).toMatchObject({ code: 2, stdout: '' });
+  expect(late.stderr).toMatch(/\[INVALID_TRANSITION\]/);
+
+  const bad = [{ ...depots, rows: 'id,city\n1,Bern\n1,Oslo\n' }];
+  const failing = await packhorse(['load', folderOf('forebad', bad), '--workspace', 'forebad', '--create', '--plan'], env);
+  expect(failing.code).toBe(3);
+  expect(failing.stdout).toMatch(/^depots +FAILED +2 +1 +0 +0 +0$/m);
+  expect(failing.stdout).toMatch(/^ *ROW +FIELD +CODE +FAULT$/m);
+  expect(failing.stdout).toMatch(/ would fail\n$/);
+});
+
 it('watches a workspace until it is told to stop', async () => {
   const place = folderOf('watched', depot);
   await packhorse(['load', place, '--workspace', 'watched', '--create', '--watch'], env);

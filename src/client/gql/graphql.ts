@@ -211,6 +211,12 @@ export type PauseDataRunInput = {
   reason?: string | null | undefined;
 };
 
+/** Which run to plan. */
+export type PlanDataRunInput = {
+  /** The run’s global id. */
+  dataRunId: string;
+};
+
 /** Where a package is in its lifecycle. */
 export type PublicationState =
   /** Its retention is over; the archive is deleted. */
@@ -393,6 +399,19 @@ export type RegisterDataRunMutation = { registerDataRun:
     | { __typename: 'ForbiddenError', code: string, message: string, permission: string, dataset: string | null }
     | { __typename: 'InvalidInputError', code: string, message: string, field: string }
     | { __typename: 'InvalidPackageError', code: string, message: string, problems: Array<{ code: string, pointer: string, resource: string | null, message: string }> }
+    | { __typename: 'NotFoundError', code: string, message: string }
+   };
+
+export type PlanDataRunMutationVariables = Exact<{
+  input: PlanDataRunInput;
+}>;
+
+
+export type PlanDataRunMutation = { planDataRun:
+    | { __typename: 'DataRunPlan', digest: string, order: Array<Array<string>>, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }>, datasets: Array<{ dataset: string, rows: string, invalidRows: string, target: string, authorised: boolean, state: DataRunStepState | null, removed: string, rowErrorCount: string, account: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string } | null, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, rowErrors: Array<{ row: string, field: string | null, code: string, message: string }> }> }
+    | { __typename: 'ForbiddenError', code: string, message: string, permission: string, dataset: string | null }
+    | { __typename: 'InvalidInputError', code: string, message: string, field: string }
+    | { __typename: 'InvalidTransitionError', code: string, message: string, from: string, action: string, allowed: Array<string> }
     | { __typename: 'NotFoundError', code: string, message: string }
    };
 
@@ -1253,6 +1272,79 @@ export const RegisterDataRunDocument = new TypedDocumentString(`
     rowErrorCount
   }
 }`) as unknown as TypedDocumentString<RegisterDataRunMutation, RegisterDataRunMutationVariables>;
+export const PlanDataRunDocument = new TypedDocumentString(`
+    mutation PlanDataRun($input: PlanDataRunInput!) {
+  planDataRun(input: $input) {
+    __typename
+    ... on DataRunPlan {
+      digest
+      order
+      blockers {
+        code
+        dataset
+        message
+        count
+        sampleKeys
+        clearedBy
+      }
+      datasets {
+        dataset
+        rows
+        invalidRows
+        target
+        authorised
+        state
+        removed
+        account {
+          source
+          loaded
+          updated
+          unchanged
+          rejected
+          blocked
+          unprocessed
+        }
+        failure {
+          code
+          origin
+          phase
+          retryable
+          summary
+        }
+        rowErrorCount
+        rowErrors {
+          row
+          field
+          code
+          message
+        }
+      }
+    }
+    ... on NotFoundError {
+      code
+      message
+    }
+    ... on ForbiddenError {
+      code
+      message
+      permission
+      dataset
+    }
+    ... on InvalidInputError {
+      code
+      message
+      field
+    }
+    ... on InvalidTransitionError {
+      code
+      message
+      from
+      action
+      allowed
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<PlanDataRunMutation, PlanDataRunMutationVariables>;
 export const StartDataRunDocument = new TypedDocumentString(`
     mutation StartDataRun($input: StartDataRunInput!) {
   startDataRun(input: $input) {
