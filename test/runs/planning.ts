@@ -56,14 +56,8 @@ async function settled(app: TestApp, id: string, timeout: number): Promise<any> 
   return data.dataRun;
 }
 
-export interface Compared {
-  readonly plan: any;
-  readonly run: any;
-  readonly id: string;
-}
-
-/** Plans the registered run, starts it with the plan's digest, and expects of it all that the plan said. */
-export async function keepsItsWord(app: TestApp, workspaceId: string, id: string, timeout = 30_000): Promise<Compared> {
+/** Plans the registered run, starts it with the plan's digest, and expects of it all that the plan said. The run, and its plan. */
+export async function keepsItsWord(app: TestApp, workspaceId: string, id: string, timeout = 30_000): Promise<any> {
   const before = await rowCounts(app, workspaceId);
   const made = await planned(app, id);
   const started = await mutate(app, 'startDataRun', { dataRunId: id, planDigest: made.digest });
@@ -90,7 +84,7 @@ export async function keepsItsWord(app: TestApp, workspaceId: string, id: string
   expect(made.blockers.map(({ code, dataset }: any) => [code, dataset])).toEqual(
     run.readiness.blockers.map(({ code, dataset }: any) => [code, dataset]),
   );
-  return { plan: made, run, id };
+  return { ...run, plan: made };
 }
 
 export async function loaded(app: TestApp, workspaceId: string, resources: readonly Resource[]): Promise<void> {

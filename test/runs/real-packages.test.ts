@@ -1,5 +1,5 @@
 // Packages that people publish, through the API from upload to rows: the counts that ../shared/data/README.md lists, cell by cell where that is
-// cheap, and once more, which must change nothing.
+// cheap, and once more, which must change nothing. Each run is planned before, and does what its plan said.
 import { createReadStream, existsSync, readFileSync } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
 import { createGunzip } from 'node:zlib';
@@ -10,7 +10,8 @@ import { packFolder } from '../../src/packages/pack.ts';
 import { startApp } from '../support/app.ts';
 import { shared, zipFolder } from '../support/folders.ts';
 import { contentOf, liveRows, type StoredDataset, storedDatasets } from '../support/source.ts';
-import { createWorkspace, mutate, reach, register, stage } from '../support/story.ts';
+import { createWorkspace, mutate, register, stage } from '../support/story.ts';
+import { keepsItsWord } from './planning.ts';
 
 const data = (...parts: string[]) => shared('data', ...parts);
 
@@ -20,11 +21,8 @@ describe.skipIf(!existsSync(shared('data')))('packages that people publish', asy
 
   async function load(workspaceId: string, zip: Buffer): Promise<Record<string, Record<string, string>>> {
     const id = await register(app, workspaceId, await stage(app, workspaceId, zip));
-    const started = await mutate(app, 'startDataRun', { dataRunId: id });
-    expect(started.__typename, JSON.stringify(started)).toBe('DataRun');
-    const run = await reach(app, id, 'SUCCEEDED', 60_000);
-    const { data: answer } = await app.graphql('query ($id: ID!) { dataRun(id: $id) { readiness { ready blockers { code } } } }', { id });
-    expect(answer.dataRun.readiness).toEqual({ ready: true, blockers: [] });
+    const run = await keepsItsWord(app, workspaceId, id, 60_000);
+    expect(run.readiness).toEqual({ ready: true, blockers: [] });
     return Object.fromEntries(run.steps.map(({ dataset, rows }: any) => [dataset, rows]));
   }
 
