@@ -1,10 +1,7 @@
-// What a plan may and may not do: it writes nothing, tells nobody what is not theirs, holds up no load, and ends in time. What it says holds
-// until something is stored.
+// What a plan may and may not do: it writes nothing, tells nobody what is not theirs, and ends in time. What it says holds until
+// something is stored.
 import { randomUUID } from 'node:crypto';
-import { Readable } from 'node:stream';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { planLoads } from '../../src/records/plan.ts';
-import { plan as datasetPlan, field, inPieces, recordsDatabase, schema } from '../records/loading.ts';
+import { describe, expect, it } from 'vitest';
 import { everything, startApp } from '../support/app.ts';
 import { freshDatabase } from '../support/database.ts';
 import { poolOn } from '../support/exports.ts';
@@ -299,76 +296,5 @@ describe('a plan under way', () => {
     await asked;
     await isOver(hold);
     await hold.release();
-  });
-});
-
-describe('the machine', async () => {
-  const db = await recordsDatabase();
-  const items = datasetPlan('items', schema([field('id', 'integer'), field('pad')], { primaryKey: ['id'] }));
-  const parts = datasetPlan(
-    'parts',
-    schema([field('id', 'integer'), field('item', 'integer')], {
-      primaryKey: ['id'],
-      foreignKeys: [{ fields: ['item'], reference: { resource: 'items', fields: ['id'] } }],
-    }),
-  );
-  const request = { workspaceId: db.workspaceId, onInvalidRow: 'FAIL', onMissingReference: 'BLOCK', expandedBytesLimit: 1 << 30 } as const;
-  const unstopped = () => new AbortController().signal;
-
-  it('loads what is being planned, and keeps no temporary table when the plan is done', async () => {
-    await db.load(items, 'id,pad\n1,a\n');
-    let read = () => {};
-    const reading = new Promise<void>((resolve) => {
-      read = resolve;
-    });
-    let go = () => {};
-    const going = new Promise<void>((resolve) => {
-      go = resolve;
-    });
-    onTestFinished(() => go());
-    const open = async ({ name }: { name: string }) => {
-      if (name === 'items') return inPieces(Buffer.from('id,pad\n1,b\n2,c\n'));
-      read();
-      await going;
-      return inPieces(Buffer.from('id,item\n1,2\n'));
-    };
-    const made = planLoads(
-      db.pool,
-      { ...request, datasets: [items, parts], open, sourceFailure: () => null },
-      unstopped(),
-      async (planner) => [(await planner.load(items)).outcome.rows, (await planner.load(parts)).outcome.rows],
-    );
-    await reading;
-    // A field more: the load alters the table that the plan has looked at.
-    const wider = datasetPlan('items', schema([field('id', 'integer'), field('pad'), field('more')], { primaryKey: ['id'] }));
-    expect(await db.load(wider, 'id,pad,more\n5,e,\n')).toMatchObject({ state: 'succeeded' });
-    go();
-    expect(await made).toMatchObject([{ loaded: 1, updated: 1 }, { loaded: 1 }]);
-    const { rows } = await db.pool.query(`SELECT relname FROM pg_class WHERE relpersistence = 't' AND relkind = 'r'`);
-    expect(rows).toEqual([]);
-  });
-
-  it('needs no more memory for a larger package', { timeout: 60_000 }, async () => {
-    const line = `${'x'.repeat(1_000)}\n`;
-    function* file(count: number) {
-      yield Buffer.from('id,pad\n');
-      for (let at = 0; at < count; at += 100) yield Buffer.from(Array.from({ length: 100 }, (_, n) => `${at + n},${line}`).join(''));
-    }
-    let highest = 0;
-    const open = async () => {
-      const source = Readable.from(file(150_000), { objectMode: false });
-      source.on('data', () => {
-        highest = Math.max(highest, process.memoryUsage().rss);
-      });
-      source.pause();
-      return source;
-    };
-    const many = datasetPlan('many', items.schema);
-    const before = process.memoryUsage().rss;
-    const planning = { ...request, datasets: [many], open, sourceFailure: () => null };
-    const { outcome } = await planLoads(db.pool, planning, unstopped(), (planner) => planner.load(many));
-    expect(outcome).toMatchObject({ state: 'succeeded', rows: { source: 150_000, loaded: 150_000 } });
-    expect(highest).toBeGreaterThan(0);
-    expect(highest - before).toBeLessThan(60 * 1024 * 1024);
   });
 });

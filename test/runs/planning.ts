@@ -92,3 +92,15 @@ export async function loaded(app: TestApp, workspaceId: string, resources: reado
   await mutate(app, 'startDataRun', { dataRunId: id });
   await reach(app, id, 'SUCCEEDED');
 }
+
+export type FieldSpec = readonly [name: string, type: string, constraints?: object];
+/** A resource of typed fields. */
+export const of = (name: string, rows: string, fields: readonly FieldSpec[], more: object = {}): Resource => ({
+  name,
+  rows,
+  schema: { fields: fields.map(([field, type, constraints = {}]) => ({ name: field, type, constraints })), ...more },
+});
+
+export const refers = (resource: string, fields = 'parent', target = 'id') => ({
+  foreignKeys: [{ fields, reference: { resource, fields: target } }],
+});
