@@ -73,7 +73,8 @@ function Choose({ load }: { readonly load: (file: File | null | undefined) => Pr
         {(props) => <Button {...props}>Choose a file</Button>}
       </FileButton>
       <Text size="sm" c="dimmed">
-        It is judged before anything is registered, and registered before anything is written: the next page has the button that starts it.
+        It is judged before anything is registered, and registered before anything is written: the next page says what it would do, and has
+        the button that starts it.
       </Text>
     </section>
   );

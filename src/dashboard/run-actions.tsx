@@ -15,7 +15,7 @@ import { typed } from './api.ts';
 import { type Answer, Confirm, refusalOf } from './confirm.tsx';
 import type { Run } from './run-page.tsx';
 
-type Input = { readonly dataRunId: string; readonly reason?: string };
+type Input = { readonly dataRunId: string; readonly reason?: string; readonly planDigest?: string };
 type Ask = TypedDocumentNode<Readonly<Record<string, Answer>>, { readonly input: Input }>;
 
 interface Offer {
@@ -63,11 +63,20 @@ const offers: Readonly<Record<DataRunAction, Offer>> = {
   },
 };
 
-export function RunActions({ run }: { readonly run: Run }) {
+interface RunActionsProps {
+  readonly run: Run;
+  /** Of the plan that is shown beside them. */
+  readonly planDigest: string | null;
+}
+
+export function RunActions({ run, planDigest }: RunActionsProps) {
   const [asked, setAsked] = useState<Offer | null>(null);
   const client = useClient();
   const ask = async (offer: Offer, reason: string | undefined) => {
-    const { data, error } = await client.mutation(offer.ask, { input: { dataRunId: run.id, ...(reason === undefined ? {} : { reason }) } });
+    const planned = offer === offers.START && planDigest !== null ? { planDigest } : {};
+    const { data, error } = await client.mutation(offer.ask, {
+      input: { dataRunId: run.id, ...planned, ...(reason === undefined ? {} : { reason }) },
+    });
     return refusalOf('DataRun', Object.values(data ?? {}), error);
   };
   const allowed = Object.entries(offers).filter(

@@ -1,7 +1,7 @@
 // One run: what becomes of each dataset, why it does or does not move, what happened, and what may be done.
 import { Alert, Anchor, Box, Group, Loader, Stack, Text, Title } from '@mantine/core';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { lazy, Suspense } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { useSubscription } from 'urql';
 import { dataRunProgressDocument } from '../client/documents.ts';
 import type { RunPageQuery } from '../client/gql/graphql.ts';
@@ -13,6 +13,7 @@ import { runOf, useLive } from './live.ts';
 import { Bar, type Progress } from './progress.tsx';
 import { RunActions } from './run-actions.tsx';
 import { RunEvents } from './run-events.tsx';
+import { type Plan, RunPlan } from './run-plan.tsx';
 import { RunSteps } from './run-steps.tsx';
 import { RunTimeline, type SeenProgress } from './run-timeline.tsx';
 import { Fault, Loading, Missing, State, When } from './said.tsx';
@@ -27,7 +28,7 @@ export default function RunPage() {
   const { runId } = route.useParams();
   const [{ data, error }, again] = useLive(typed(runPageDocument), { id: runId }, (event) => runOf(event) === runId);
   const run = data?.dataRun;
-  if (run) return <Shown run={run} />;
+  if (run) return <Shown key={run.id} run={run} />;
   if (error !== undefined) return <Fault error={error} again={() => again({ requestPolicy: 'network-only' })} />;
   return data === undefined ? <Loading what="the run" /> : <Missing what="run" />;
 }
@@ -35,6 +36,8 @@ export default function RunPage() {
 function Shown({ run }: { readonly run: Run }) {
   const { step } = route.useSearch();
   const progress = useProgress(run);
+  const [plan, setPlan] = useState<Plan | null>(null);
+  const isPlanned = run.state === 'REGISTERED' && run.allowedActions.length > 0; // who may do anything to it may plan it
   const { slug } = run.workspace;
   return (
     <Stack>
@@ -81,7 +84,7 @@ function Shown({ run }: { readonly run: Run }) {
             )}
           </Text>
         </Stack>
-        <RunActions run={run} />
+        <RunActions run={run} planDigest={isPlanned ? (plan?.digest ?? null) : null} />
       </Group>
       <Bar progress={progress.run} state={run.state} label="Read of the package" />
       {run.failure !== null && (
@@ -92,6 +95,7 @@ function Shown({ run }: { readonly run: Run }) {
         </Alert>
       )}
       {run.whyNotRunning.length > 0 && <Holds title="Why it does not move" holds={run.whyNotRunning} />}
+      {isPlanned && <RunPlan runId={run.id} plan={plan} keep={setPlan} />}
       <Group align="stretch" grow preventGrowOverflow={false}>
         <ReadinessCard readiness={run.readiness} />
         <GrantCard run={run} />

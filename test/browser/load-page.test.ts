@@ -1,8 +1,9 @@
-// A package loaded by the page: dropped, judged, started, watched to its end.
+// A package loaded by the page: dropped, judged, planned, started, watched to its end.
 import { expect, it } from 'vitest';
 import { startApp } from '../support/app.ts';
 import { expectAccessible, reachedByKeyboard, useChromium } from '../support/browser.ts';
-import { createWorkspace, depot, zipOf } from '../support/story.ts';
+import { registered } from '../support/states.ts';
+import { createWorkspace, depot, mutate, reach, zipOf } from '../support/story.ts';
 
 const app = await startApp();
 const visit = useChromium();
@@ -21,11 +22,54 @@ it('loads a package that is dropped on it, and watches it to its end', async () 
     return transfer;
   }, zip);
   await page.getByRole('region', { name: 'Drop a package here' }).dispatchEvent('drop', { dataTransfer: dropped });
+  await page.getByRole('button', { name: 'Plan it' }).click();
+  const plan = page.getByRole('region', { name: 'The plan' });
+  await plan.waitFor();
+  expect(await plan.getByRole('row').allTextContents()).toEqual([
+    'TurnDatasetWould beRowsInvalidNewChangedUnchangedHeld backRemoved',
+    ...['1depotsSUCCEEDED2020000', '1toolsSUCCEEDED1010000', '2routesSUCCEEDED3030000'],
+  ]);
+  await expectAccessible(page);
   await page.getByRole('button', { name: 'Start', exact: true }).click();
   await page.getByRole('button', { name: 'Start the run' }).click();
   await expect.poll(() => page.locator('[data-state]').first().textContent()).toBe('SUCCEEDED');
   await page.getByText('The package’s data are in the workspace, whole.').waitFor();
   expect({ elsewhere, faults }).toEqual({ elsewhere: [], faults: [] });
+});
+
+it('shows what would be wrong with a run, and does not start one whose plan no longer holds', async () => {
+  const workspaceId = await createWorkspace(app, 'planned');
+  const [depots, , routes] = depot;
+  const wrong = [
+    { ...depots!, rows: 'id,city\n1,Bern\n1,Oslo\n' },
+    { ...routes!, rows: 'id,depot\n1,1\n2,9\n' },
+  ];
+  const bad = await registered(app, workspaceId, wrong);
+  const { page, faults } = await visit(`${app.url}/workspaces/planned/runs/${encodeURIComponent(bad)}#token=${await app.token()}`);
+  await page.getByRole('button', { name: 'Plan it' }).click();
+  await page.getByRole('region', { name: 'Faulty rows of depots' }).getByText('repeats a primary key').waitFor();
+  await page.getByText('The dataset routes would not be loaded, since depots would fail.').waitFor();
+  await expectAccessible(page);
+
+  const run = await registered(app, workspaceId, [depots!]);
+  const sound = await visit(`${app.url}/workspaces/planned/runs/${encodeURIComponent(run)}#token=${await app.token()}`);
+  await sound.page.getByRole('button', { name: 'Plan it' }).click();
+  await sound.page.getByRole('region', { name: 'The plan' }).waitFor();
+  const other = await registered(app, workspaceId, [depots!]);
+  await mutate(app, 'startDataRun', { dataRunId: other });
+  await reach(app, other, 'SUCCEEDED');
+  await sound.page.getByRole('button', { name: 'Start', exact: true }).click();
+  await sound.page.getByRole('button', { name: 'Start the run' }).click();
+  await sound.page.getByRole('alert').getByText('What the plan was made of has changed since.').waitFor();
+  await sound.page.getByRole('button', { name: 'Leave it' }).click();
+  await sound.page.getByRole('button', { name: 'Plan it again' }).click();
+  await expect
+    .poll(() => sound.page.getByRole('region', { name: 'The plan' }).getByRole('row').last().textContent())
+    .toBe('1depotsSUCCEEDED2000200');
+  await sound.page.getByRole('button', { name: 'Start', exact: true }).click();
+  await sound.page.getByRole('button', { name: 'Start the run' }).click();
+  await expect.poll(() => sound.page.locator('[data-state]').first().textContent()).toBe('SUCCEEDED');
+  expect([...faults, ...sound.faults]).toEqual([]);
 });
 
 it('shows everything that is wrong with a package, and registers nothing', async () => {
