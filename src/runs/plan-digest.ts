@@ -14,12 +14,12 @@ export function checkPlanDigest(digest: string | null | undefined): string | nul
 }
 
 /**
- * The run and its policies, the package's bytes, and for each dataset its target and the newest load or reset of it: loads and resets of one
+ * The workspace, the policies, the package's bytes, and for each dataset its target and the newest load or reset of it: loads and resets of one
  * dataset take turns, so their numbers only grow. Who asks is not in it: one may plan, and another start.
  */
 export async function planDigest(
   sql: Pick<Tx['sql'], '$queryRaw'>,
-  run: Pick<DataRun, 'id' | 'workspaceId' | 'packageId' | 'onInvalidRow' | 'onMissingReference' | 'onHashMismatch'>,
+  run: Pick<DataRun, 'workspaceId' | 'packageId' | 'onInvalidRow' | 'onMissingReference' | 'onHashMismatch'>,
   steps: readonly Pick<DataRunStep, 'dataset' | 'target'>[],
 ): Promise<string> {
   const names = steps.map(({ dataset }) => dataset);
@@ -31,7 +31,7 @@ export async function planDigest(
     ) AS stored FROM data_package p WHERE p.id = ${run.packageId}::uuid`);
   const stored = new Map(Object.entries(held?.stored ?? {}));
   const basis = [
-    run.id,
+    run.workspaceId,
     run.onInvalidRow,
     run.onMissingReference,
     run.onHashMismatch,

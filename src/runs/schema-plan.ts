@@ -79,7 +79,7 @@ const planType = builder.objectRef<DataRunPlan>('DataRunPlan').implement({
     }),
     digest: t.exposeString('digest', {
       description:
-        'Of what the plan was made of: run, policies, package, targets, and what is stored in these datasets. Give it to startDataRun as planDigest, to start only if all that is as it was.',
+        'Of what the plan was made of: workspace, policies, package, targets, and what is stored in these datasets. Give it to startDataRun as planDigest, to start only if all that is as it was.',
     }),
   }),
 });

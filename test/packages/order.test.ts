@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findCycles } from '../../src/packages/order.ts';
+import { findCycles, wavesOf } from '../../src/packages/order.ts';
 
 const cyclesOf = (links: Readonly<Record<string, readonly string[]>>): string[] =>
   findCycles(new Map(Object.entries(links))).map((cycle) => cycle.join(' '));
@@ -28,4 +28,11 @@ describe('cycles of datasets', () => {
     expect(findCycles(chain)).toEqual([]);
     expect(performance.now() - started).toBeLessThan(30_000);
   });
+});
+
+it('tells which datasets can begin together, in package order, whatever that is', () => {
+  const dataset = (name: string, ...dependsOn: string[]) => ({ name, dependsOn });
+  const waves = wavesOf([dataset('d', 'c', 'a'), dataset('c', 'b'), dataset('b'), dataset('e', 'b'), dataset('a')]);
+  expect(waves.map((wave) => wave.map(({ name }) => name))).toEqual([['b', 'a'], ['c', 'e'], ['d']]);
+  expect(wavesOf([])).toEqual([]);
 });
