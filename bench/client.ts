@@ -1,12 +1,18 @@
 // What the benchmarks ask of a server, as any client would: through the API.
 import { post, token } from './support.ts';
 
+export interface LoadSeconds {
+  /** Before it was started. */
+  readonly planned: number;
+  readonly loaded: number;
+}
+
 export interface BenchClient {
   ask(query: string, variables: object): Promise<any>;
   /** Its global id. */
   workspace(slug: string): Promise<string>;
   /** Seconds from start to SUCCEEDED; staging and registering are not counted, as psql has its file at hand. */
-  load(workspaceId: string, archive: Buffer): Promise<number>;
+  load(workspaceId: string, archive: Buffer): Promise<LoadSeconds>;
   /** Seconds; of the newest run that was not reset yet. */
   reset(workspaceId: string): Promise<number>;
 }
@@ -37,11 +43,20 @@ export async function clientOf(url: string): Promise<BenchClient> {
         'mutation ($i: RegisterDataRunInput!) { registerDataRun(input: $i) { __typename ... on DataRun { id } ... on Error { message } } }',
         { i: { workspaceId, packageId: stagePackage.packageId } },
       );
+      const planning = performance.now();
+      const { planDataRun } = await ask(
+        'mutation ($i: PlanDataRunInput!) { planDataRun(input: $i) { __typename ... on Error { message } } }',
+        {
+          i: { dataRunId: registerDataRun.id },
+        },
+      );
+      if (planDataRun.__typename !== 'DataRunPlan') throw new Error(JSON.stringify(planDataRun));
       const began = performance.now();
       await ask('mutation ($i: StartDataRunInput!) { startDataRun(input: $i) { __typename } }', { i: { dataRunId: registerDataRun.id } });
       for (;;) {
         const { dataRun } = await ask('query ($id: ID!) { dataRun(id: $id) { state failure { summary } } }', { id: registerDataRun.id });
-        if (dataRun.state === 'SUCCEEDED') return (performance.now() - began) / 1_000;
+        const loaded = (performance.now() - began) / 1_000;
+        if (dataRun.state === 'SUCCEEDED') return { planned: (began - planning) / 1_000, loaded };
         if (dataRun.state !== 'RUNNING') throw new Error(JSON.stringify(dataRun));
         await new Promise((resolve) => setTimeout(resolve, 50));
       }

@@ -1,5 +1,5 @@
-// 1,000,000 rows from a staged package into a workspace, against `psql \copy` of the same file into a typed table with the same key; and taken
-// back, once as new rows and once as rows that replaced others.
+// 1,000,000 rows from a staged package into a workspace, against `psql \copy` of the same file into a typed table with the same key; planned
+// before, and taken back, once as new rows and once as rows that replaced others.
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, mkdirSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { buffer } from 'node:stream/consumers';
 import pg from 'pg';
 import { packFolder } from '../src/packages/pack.ts';
 import type { PostgresServer } from '../src/postgres/embedded.ts';
-import { clientOf } from './client.ts';
+import { clientOf, type LoadSeconds } from './client.ts';
 import { freshDatabase, median, packhorse } from './support.ts';
 
 const rows = 1_000_000;
@@ -55,13 +55,17 @@ export async function benchLoad(postgres: PostgresServer, home: string): Promise
   const changed = await buffer(await packFolder(changedFolder));
   const ours: number[] = [];
   const theirs: number[] = [];
+  const plannedNew: number[] = [];
+  const plannedOver: number[] = [];
   const removed: number[] = [];
   const restored: number[] = [];
   for (let round = 0; round < rounds; round++) {
-    const { loaded, updated, restoring, removing } = await loadAndReset(postgres, home, archive, changed);
-    ours.push(loaded);
-    removed.push(removing / loaded);
-    restored.push(restoring / updated);
+    const { fresh, over, restoring, removing } = await loadAndReset(postgres, home, archive, changed);
+    ours.push(fresh.loaded);
+    plannedNew.push(fresh.planned / fresh.loaded);
+    plannedOver.push(over.planned / over.loaded);
+    removed.push(removing / fresh.loaded);
+    restored.push(restoring / over.loaded);
     theirs.push(await copy(postgres, path.join(folder, 'flights.csv')));
   }
   const [a, b] = [median(ours), median(theirs)];
@@ -69,13 +73,16 @@ export async function benchLoad(postgres: PostgresServer, home: string): Promise
     `  packhorse ${a.toFixed(1)} s (${(rows / a / 1_000).toFixed(0)} k rows/s), psql \\copy ${b.toFixed(1)} s: ratio ${(a / b).toFixed(2)}`,
   );
   console.log(
+    `  planned in ${median(plannedNew).toFixed(2)} of the time that new rows took to load, in ${median(plannedOver).toFixed(2)} of it where they replaced others`,
+  );
+  console.log(
     `  taken back in ${median(removed).toFixed(2)} of the time that new rows took to load, in ${median(restored).toFixed(2)} of it where they had replaced others`,
   );
 }
 
 interface Seconds {
-  readonly loaded: number;
-  readonly updated: number;
+  readonly fresh: LoadSeconds;
+  readonly over: LoadSeconds;
   readonly restoring: number;
   readonly removing: number;
 }
@@ -87,9 +94,9 @@ async function loadAndReset(postgres: PostgresServer, home: string, archive: Buf
   try {
     const client = await clientOf(server.url);
     const workspaceId = await client.workspace('bench');
-    const loaded = await client.load(workspaceId, archive);
-    const updated = await client.load(workspaceId, changed);
-    return { loaded, updated, restoring: await client.reset(workspaceId), removing: await client.reset(workspaceId) };
+    const fresh = await client.load(workspaceId, archive);
+    const over = await client.load(workspaceId, changed);
+    return { fresh, over, restoring: await client.reset(workspaceId), removing: await client.reset(workspaceId) };
   } finally {
     await server.stop();
   }

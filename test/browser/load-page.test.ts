@@ -27,7 +27,9 @@ it('loads a package that is dropped on it, and watches it to its end', async () 
   await plan.waitFor();
   expect(await plan.getByRole('row').allTextContents()).toEqual([
     'TurnDatasetWould beRowsInvalidNewChangedUnchangedHeld backRemoved',
-    ...['1depotsSUCCEEDED2020000', '1toolsSUCCEEDED1010000', '2routesSUCCEEDED3030000'],
+    '1depotsSUCCEEDED2020000',
+    '1toolsSUCCEEDED1010000',
+    '2routesSUCCEEDED3030000',
   ]);
   await expectAccessible(page);
   await page.getByRole('button', { name: 'Start', exact: true }).click();
