@@ -1,4 +1,5 @@
 // What is shown follows what is committed: each event of the workspace has those queries asked again that it touches.
+import { replaceEqualDeep } from '@tanstack/react-router';
 import { createContext, useCallback, useContext, useEffect, useRef, useState } from 'react';
 import { type AnyVariables, type CombinedError, type DocumentInput, type UseQueryResponse, useClient, useQuery } from 'urql';
 import { workspaceDocument, workspaceEventsDocument } from '../client/documents.ts';
@@ -61,7 +62,10 @@ export function useFeed(slug: string, workspace: string, from: string): Feed {
   return { recent, listen, error };
 }
 
-/** As `useQuery`, and asked again whenever an event touches it: one question at a time, and one more for whatever happened meanwhile. */
+/**
+ * As `useQuery`, and asked again whenever an event touches it: one question at a time, and one more for whatever happened meanwhile. What is
+ * equal in the next answer is the same object as before, so that of two hundred lines only those are drawn again that say something else.
+ */
 export function useLive<Result, Variables extends AnyVariables>(
   query: DocumentInput<Result, Variables>,
   variables: Variables,
@@ -96,7 +100,11 @@ export function useLive<Result, Variables extends AnyVariables>(
       leave?.();
     };
   }, [client, feed?.listen]);
-  return response;
+  const shared = useRef<Result>(undefined);
+  const [{ data, ...state }, execute] = response;
+  if (data === undefined) return [state, execute];
+  shared.current = replaceEqualDeep(shared.current, data);
+  return [{ ...state, data: shared.current }, execute];
 }
 
 export function runOf(event: EventFieldsFragment): string | null {

@@ -17,30 +17,15 @@ export default function RunGraph({ steps }: { readonly steps: readonly Step[] })
   const colorMode = useComputedColorScheme('light');
   const shape = steps.map(({ dataset, dependsOn }) => `${dataset}<${dependsOn.join(',')}`).join(';');
   // biome-ignore lint/correctness/useExhaustiveDependencies: steps are new at each reading, and lie the same as long as they depend the same
-  const places = useMemo(() => placesOf(steps), [shape]);
-  const nodes = steps.map(
-    (step): Node => ({
-      id: step.dataset,
-      position: places.get(step.dataset) ?? { x: 0, y: 0 },
-      data: { label: <Label step={step} /> },
-      width,
-      height,
-      sourcePosition: Position.Right,
-      targetPosition: Position.Left,
-      focusable: false,
-    }),
-  );
-  const edges = steps.flatMap((step) =>
-    step.dependsOn.map(
-      (source): Edge => ({
-        id: `${source} ${step.dataset}`,
-        source,
-        target: step.dataset,
-        animated: step.state === 'ACTIVE',
-        focusable: false,
-      }),
-    ),
-  );
+  const { places, drawn } = useMemo(() => ({ places: placesOf(steps), drawn: new WeakMap<Step, Drawn>() }), [shape]);
+  // A step is the same object for as long as nothing of it changes, and so is its node: only what has changed is drawn again.
+  const parts = steps.map((step) => {
+    const known = drawn.get(step) ?? drawnOf(step, places.get(step.dataset) ?? { x: 0, y: 0 });
+    drawn.set(step, known);
+    return known;
+  });
+  const nodes = parts.map(({ node }) => node);
+  const edges = parts.flatMap((part) => part.edges);
   const tall = Math.max(...[...places.values()].map(({ y }) => y)) + height;
   return (
     <figure className="graph" aria-label="The datasets by their foreign keys" style={{ height: Math.min(480, tall + 60) }}>
@@ -60,6 +45,34 @@ export default function RunGraph({ steps }: { readonly steps: readonly Step[] })
       />
     </figure>
   );
+}
+
+interface Drawn {
+  readonly node: Node;
+  readonly edges: readonly Edge[];
+}
+
+function drawnOf(step: Step, position: Node['position']): Drawn {
+  const { dataset, dependsOn, state } = step;
+  return {
+    node: {
+      id: dataset,
+      position,
+      data: { label: <Label step={step} /> },
+      width,
+      height,
+      sourcePosition: Position.Right,
+      targetPosition: Position.Left,
+      focusable: false,
+    },
+    edges: dependsOn.map((source) => ({
+      id: `${source} ${dataset}`,
+      source,
+      target: dataset,
+      animated: state === 'ACTIVE',
+      focusable: false,
+    })),
+  };
 }
 
 function Label({ step: { dataset, state, rows } }: { readonly step: Step }) {

@@ -1,6 +1,6 @@
 // When each dataset of a run was at work, how fast it went, and what is left of it.
 import { Table, Text } from '@mantine/core';
-import { useEffect, useState } from 'react';
+import { type CSSProperties, memo, useEffect, useState } from 'react';
 import type { DataRunProgressSubscription } from '../client/gql/graphql.ts';
 import { Wide } from './lists.tsx';
 import { aboutIn, leftOf, lengthIn, rateOf, type Sample, seen } from './rates.ts';
@@ -30,47 +30,71 @@ export function RunTimeline({ run, progress, progressOf }: RunTimelineProps) {
   const start = Date.parse(run.startedAt);
   const ends = run.steps.flatMap(({ submittedAt, settledAt }) => [submittedAt, settledAt]).concat(run.settledAt);
   const last = Math.max(start + 1, isMoving ? now : 0, ...ends.flatMap((at) => (at === null ? [] : [Date.parse(at)])));
-  const place = (at: number) => `${((Math.max(start, at) - start) / (last - start)) * 100}%`;
   return (
-    <>
+    // The span is the styles' affair: a bar that stands still is not drawn again because the time goes on.
+    <div style={{ '--span': last - start } as CSSProperties}>
       <Wide label="Timeline of the run" head={['Dataset', `${lengthIn(last - start)} in all`, 'Began after#', 'Took#', 'Rate#', 'Left#']}>
         {run.steps.map((step) => {
-          const began = step.submittedAt === null ? null : Date.parse(step.submittedAt);
-          const ended = step.settledAt === null ? (atWork.has(step.state) ? last : null) : Date.parse(step.settledAt);
           const told = progressOf(step);
-          const rate = atWork.has(step.state) ? rateOf(samples.get(step.dataset) ?? [], now) : null;
-          const left = leftOf(told, rate);
+          const isActive = atWork.has(step.state);
+          const rate = isActive ? rateOf(samples.get(step.dataset) ?? [], now) : null;
           return (
-            <Table.Tr key={step.id} data-timed={step.dataset}>
-              <Table.Th scope="row">{step.dataset}</Table.Th>
-              <Table.Td className="lane">
-                {began !== null && ended !== null && (
-                  <div
-                    className="bar"
-                    data-tone={toneOf(step.state)}
-                    title={step.state}
-                    style={{ marginLeft: place(began), width: `calc(${place(ended)} - ${place(began)})` }}
-                  />
-                )}
-              </Table.Td>
-              <Table.Td className="num">{began !== null && lengthIn(began - start)}</Table.Td>
-              <Table.Td className="num">
-                {began !== null && ended !== null && lengthIn(ended - began)}
-                {atWork.has(step.state) && ' so far'}
-              </Table.Td>
-              <Table.Td className="num">{rate === null ? meanOf(step) : `${amount(rate, told.unit)}/s now`}</Table.Td>
-              <Table.Td className="num">{left !== null && aboutIn(left)}</Table.Td>
-            </Table.Tr>
+            <Line
+              key={step.id}
+              step={step}
+              start={start}
+              now={isActive ? last : null}
+              unit={told.unit}
+              rate={rate}
+              left={leftOf(told, rate)}
+            />
           );
         })}
       </Wide>
-      <Text size="xs" c="dimmed">
+      <Text size="xs" c="dimmed" mt="xs">
         Of the newest attempt, from its submission to its end: what waits in a target’s queue counts too. What is left is estimated from
         what was read in the last seconds, where the total is known; checking and writing what was read is not in it.
       </Text>
-    </>
+    </div>
   );
 }
+
+interface LineProps {
+  readonly step: Step;
+  /** Milliseconds since 1970: when the run began; and how late it is, for what is at work. */
+  readonly start: number;
+  readonly now: number | null;
+  readonly unit: string;
+  readonly rate: number | null;
+  readonly left: number | null;
+}
+
+const Line = memo(function Line({ step, start, now, unit, rate, left }: LineProps) {
+  const began = step.submittedAt === null ? null : Date.parse(step.submittedAt);
+  const ended = step.settledAt === null ? now : Date.parse(step.settledAt);
+  return (
+    <Table.Tr data-timed={step.dataset}>
+      <Table.Th scope="row">{step.dataset}</Table.Th>
+      <Table.Td className="lane">
+        {began !== null && ended !== null && (
+          <div
+            className="bar"
+            data-tone={toneOf(step.state)}
+            title={step.state}
+            style={{ '--from': Math.max(0, began - start), '--to': Math.max(0, ended - start) } as CSSProperties}
+          />
+        )}
+      </Table.Td>
+      <Table.Td className="num">{began !== null && lengthIn(began - start)}</Table.Td>
+      <Table.Td className="num">
+        {began !== null && ended !== null && lengthIn(ended - began)}
+        {now !== null && ' so far'}
+      </Table.Td>
+      <Table.Td className="num">{rate === null ? meanOf(step) : `${amount(rate, unit)}/s now`}</Table.Td>
+      <Table.Td className="num">{left !== null && aboutIn(left)}</Table.Td>
+    </Table.Tr>
+  );
+});
 
 /** Of one that has ended: all of its rows by all of its time. */
 function meanOf({ state, rows: { source }, submittedAt, settledAt }: Step): string | null {
