@@ -1,7 +1,6 @@
 // Rows as they are in the dataset: every value as the API writes it, none of them through a float.
 import { Anchor, Button, Group, Table, Text } from '@mantine/core';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { useEffect, useRef } from 'react';
 import type { Dataset } from './dataset-page.tsx';
 import type { Place } from './paging.tsx';
 import { Section } from './section.tsx';
@@ -53,10 +52,6 @@ interface RowsProps {
 
 /** Names of fields are anything: they are not the headings of `Wide`, where a sign at the end means something. */
 export function Rows({ name, columns, rows: { edges }, place, chosen }: RowsProps) {
-  const line = useRef<HTMLTableRowElement>(null);
-  useEffect(() => {
-    if (chosen !== undefined) line.current?.scrollIntoView({ block: 'nearest' });
-  }, [chosen]);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard (WCAG 2.1.1)
     <section className="wide" aria-label={`Rows of ${name}`} tabIndex={0}>
@@ -65,13 +60,15 @@ export function Rows({ name, columns, rows: { edges }, place, chosen }: RowsProp
           <Table.Tr>
             <Table.Th scope="col">Row</Table.Th>
             {columns.map((column) => (
-              <Table.Th key={column.name} scope="col" className={numbers.has(column.type) ? 'num' : undefined}>
-                {column.name}
-                <Text span size="xs" c="dimmed">
-                  {' '}
-                  {column.type}
-                  {column.isKey && ' key'}
-                </Text>
+              <Table.Th key={column.name} scope="col" className={numbers.has(column.type) ? 'field num' : 'field'}>
+                <div>
+                  {column.name}
+                  <Text span size="xs" c="dimmed">
+                    {' '}
+                    {column.type}
+                    {column.isKey && ' key'}
+                  </Text>
+                </div>
               </Table.Th>
             ))}
           </Table.Tr>
@@ -85,7 +82,7 @@ export function Rows({ name, columns, rows: { edges }, place, chosen }: RowsProp
               <Table.Tr
                 key={node.key}
                 data-row={node.key}
-                {...(node.key === chosen ? { ref: line, bg: 'var(--mantine-color-default-hover)', 'aria-current': 'true' } : {})}
+                {...(node.key === chosen ? { bg: 'var(--mantine-color-default-hover)', 'aria-current': 'true' } : {})}
               >
                 <Table.Th scope="row">
                   <RowLink rowKey={node.key} to={to} />

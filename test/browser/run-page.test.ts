@@ -71,6 +71,7 @@ it('says who has not confirmed to have stopped after a cancel', async () => {
   await expect.poll(() => stateOf(page).textContent()).toBe('CANCELLED');
   await page.getByRole('region', { name: 'Not confirmed stopped' }).waitFor();
   await page.getByText('Skipped: ').waitFor();
+  expect(await page.locator('[data-timed] .bar').count()).toBe(1); // what was never begun took no time
 });
 
 it('names the faulty rows of a run that failed, at an address that names the dataset', async () => {
