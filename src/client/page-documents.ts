@@ -55,6 +55,18 @@ export const workspaceRunsDocument = graphql(`
   }
 `);
 
+export const workspacePastEventsDocument = graphql(`
+  query WorkspacePastEvents($slug: String!, $first: Int, $after: String, $last: Int, $before: String) {
+    workspace(slug: $slug) {
+      id
+      events(first: $first, after: $after, last: $last, before: $before) {
+        edges { node { ...EventFields } }
+        pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+      }
+    }
+  }
+`);
+
 export const workspaceExportsDocument = graphql(`
   query WorkspaceExports($slug: String!, $filter: ExportExecutionFilter, $first: Int, $after: String, $last: Int, $before: String) {
     workspace(slug: $slug) {

@@ -1,26 +1,44 @@
+// What happened in a workspace, newest first, a page at a time.
 import { Table, Text } from '@mantine/core';
-import { use } from 'react';
-import { Wide } from './lists.tsx';
-import { FeedContext, type SeenEvent } from './live.ts';
-import { Empty, When } from './said.tsx';
+import { workspacePastEventsDocument } from '../client/page-documents.ts';
+import { typed } from './api.ts';
+import { type ListProps, Wide } from './lists.tsx';
+import { type SeenEvent, useLive } from './live.ts';
+import { Paging } from './paging.tsx';
+import { Empty, Fault, Loading, When } from './said.tsx';
+import { useWorkspace } from './workspace-frame.tsx';
 
-/** What has happened since the page was opened, newest first. */
-export function EventsTab() {
-  const feed = use(FeedContext);
-  const recent = feed?.recent ?? [];
-  if (recent.length === 0) {
+const pageLength = 50;
+
+/** The log is kept oldest first: what comes next here came before. */
+export function EventsTab({ search: { after, before }, turn }: ListProps) {
+  const { slug } = useWorkspace();
+  const page =
+    before === undefined ? { last: pageLength, ...(after === undefined ? {} : { before: after }) } : { first: pageLength, after: before };
+  const [{ data, error }, again] = useLive(typed(workspacePastEventsDocument), { slug, ...page }, () => true);
+  if (error !== undefined) return <Fault error={error} again={() => again({ requestPolicy: 'network-only' })} />;
+  const events = data?.workspace?.events;
+  if (events === undefined) return <Loading what="events" />;
+  const { hasNextPage, hasPreviousPage, startCursor, endCursor } = events.pageInfo;
+  if (events.edges.length === 0) {
     return (
-      <Empty title="Nothing has happened since this page was opened">
-        Every change in this workspace shows here as it is committed. What became of a run before stands on its own page.
+      <Empty title="Nothing has happened yet">
+        Every change in this workspace shows here as it is committed, with who made it and why.
       </Empty>
     );
   }
   return (
-    <Wide label="Events" head={['When', 'What', 'Of', 'From', 'To', 'Who', 'Why']}>
-      {recent.map((event) => (
-        <EventLine key={event.id} event={event} />
-      ))}
-    </Wide>
+    <>
+      <Wide label="Events" head={['When', 'What', 'Of', 'From', 'To', 'Who', 'Why']}>
+        {events.edges.toReversed().map(({ node }) => (
+          <EventLine key={node.id} event={node} />
+        ))}
+      </Wide>
+      <Paging
+        pageInfo={{ hasNextPage: hasPreviousPage, hasPreviousPage: hasNextPage, startCursor: endCursor, endCursor: startCursor }}
+        go={turn}
+      />
+    </>
   );
 }
 

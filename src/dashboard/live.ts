@@ -10,15 +10,12 @@ export type SeenEvent = WorkspaceEventsSubscription['workspaceEvents'];
 type Listener = (event: SeenEvent | null) => void;
 
 export interface Feed {
-  /** Newest first, since the page was opened. */
-  readonly recent: readonly SeenEvent[];
   /** Told of each event; of null where events were lost to retention, and everything has to be read again. */
   readonly listen: (listener: Listener) => () => void;
   /** What ended the stream for good. */
   readonly error: CombinedError | null;
 }
 
-const keptEvents = 500;
 /** Between two readings of one and the same query: a run of many datasets makes many events. */
 const pauseMs = 150;
 
@@ -28,7 +25,6 @@ export const FeedContext = createContext<Feed | null>(null);
 export function useFeed(slug: string, workspace: string, from: string): Feed {
   const client = useClient();
   const listeners = useRef(new Set<Listener>());
-  const [recent, setRecent] = useState<readonly SeenEvent[]>([]);
   const [error, setError] = useState<CombinedError | null>(null);
   const [start, setStart] = useState(from);
   useEffect(() => {
@@ -49,9 +45,7 @@ export function useFeed(slug: string, workspace: string, from: string): Feed {
           return;
         }
         if (data === undefined) return;
-        const event = data.workspaceEvents;
-        setRecent((before) => [event, ...before].slice(0, keptEvents));
-        tell(event);
+        tell(data.workspaceEvents);
       });
     return () => following.unsubscribe();
   }, [client, slug, workspace, start]);
@@ -59,7 +53,7 @@ export function useFeed(slug: string, workspace: string, from: string): Feed {
     listeners.current.add(listener);
     return () => listeners.current.delete(listener);
   }, []);
-  return { recent, listen, error };
+  return { listen, error };
 }
 
 /**

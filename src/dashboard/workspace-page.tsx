@@ -72,7 +72,7 @@ export function WorkspacePage() {
           <DatasetsTab search={search} turn={turn} />
         </Tabs.Panel>
         <Tabs.Panel value="events" pt="md">
-          <EventsTab />
+          <EventsTab search={search} turn={turn} />
         </Tabs.Panel>
       </Tabs>
     </Stack>

@@ -1,10 +1,11 @@
 // Events in the API: the types, and the connection that reads the same log that subscriptions deliver.
+import { InvalidInputError } from '../errors.ts';
 import type { LifecycleEvent } from '../generated/prisma/client.ts';
 import { builder } from '../graphql/builder.ts';
 import type { Context } from '../graphql/context.ts';
-import { pageSize } from '../graphql/pages.ts';
+import { type PageArgs, pageSize } from '../graphql/pages.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
-import { type LogScope, readAfter } from './log.ts';
+import { type LogScope, readAfter, readBefore } from './log.ts';
 
 export const lifecycleEvent = builder.prismaInterface('LifecycleEvent', {
   name: 'LifecycleEvent',
@@ -45,30 +46,55 @@ export const dataRunEvent = builder.prismaObject('LifecycleEvent', {
   }),
 });
 
-export interface EventPageArgs {
-  readonly first?: number | null | undefined;
-  readonly after?: string | null | undefined;
-}
-
 /** Of every field that reads a page of the log. */
 export const eventPageArgs = builder.args((t) => ({
   first: t.int({ description: 'How many, at most 100; 20 if not given.' }),
   after: t.string({ description: 'A cursor: only what came after it.' }),
+  last: t.int({ description: 'How many of the newest, at most 100, still oldest first.' }),
+  before: t.string({ description: 'A cursor: only what came before it, the newest of that.' }),
 }));
 
-/** A page of the log after a cursor, or from the oldest event that is left, in the shape of a Relay connection. */
-export async function eventPage(context: Context, scope: LogScope, args: EventPageArgs) {
+/**
+ * A page of the log in the shape of a Relay connection: after a cursor, or from the oldest event that is left; or else before one, or up to
+ * the newest.
+ */
+export async function eventPage(context: Context, scope: LogScope, args: PageArgs) {
   const size = pageSize(args);
-  const after = args.after === null || args.after === undefined ? null : decodeCursor(scope.workspaceId, args.after);
-  const { events, isCutOff } = await readAfter(context.db, scope, after, size + 1);
-  const edges = events.slice(0, size).map((event) => ({ cursor: encodeCursor(event.workspaceId, event.position), node: event }));
+  const isGiven = (side: 'first' | 'after' | 'last' | 'before') => args[side] !== null && args[side] !== undefined;
+  const isBackward = isGiven('last') || isGiven('before');
+  if (isBackward && (isGiven('first') || isGiven('after'))) {
+    throw new InvalidInputError('before', 'Ask for what came before a cursor, or for what came after one, not for both.');
+  }
+  const position = (cursor: string | null | undefined) =>
+    cursor === null || cursor === undefined ? null : decodeCursor(scope.workspaceId, cursor);
+  const found = isBackward
+    ? await pageBefore(context, scope, position(args.before), size)
+    : await pageAfter(context, scope, position(args.after), size);
+  const edges = found.events.map((event) => ({ cursor: encodeCursor(event.workspaceId, event.position), node: event }));
+  const { hasNextPage, hasPreviousPage } = found;
   return {
     edges,
-    pageInfo: {
-      hasNextPage: events.length > size,
-      hasPreviousPage: after === null ? isCutOff : after > 0n,
-      startCursor: edges[0]?.cursor ?? null,
-      endCursor: edges.at(-1)?.cursor ?? null,
-    },
+    pageInfo: { hasNextPage, hasPreviousPage, startCursor: edges[0]?.cursor ?? null, endCursor: edges.at(-1)?.cursor ?? null },
   };
+}
+
+interface Found {
+  readonly events: readonly LifecycleEvent[];
+  readonly hasNextPage: boolean;
+  readonly hasPreviousPage: boolean;
+}
+
+async function pageAfter({ db }: Context, scope: LogScope, after: bigint | null, size: number): Promise<Found> {
+  const { events, isCutOff } = await readAfter(db, scope, after, size + 1);
+  return {
+    events: events.slice(0, size),
+    hasNextPage: events.length > size,
+    hasPreviousPage: after === null ? isCutOff : after > 0n,
+  };
+}
+
+async function pageBefore({ db }: Context, scope: LogScope, before: bigint | null, size: number): Promise<Found> {
+  const events = await readBefore(db, scope, before, size + 1);
+  const hasPreviousPage = events.length > size;
+  return { events: hasPreviousPage ? events.slice(1) : events, hasNextPage: before !== null, hasPreviousPage };
 }

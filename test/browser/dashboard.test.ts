@@ -97,6 +97,26 @@ it('keeps filters and the place in a list in the address', async () => {
   expect(await reachedByKeyboard(sent)).toEqual(expect.arrayContaining(['Runs', 'CANCELLED', 'Package', 'Filter', 'Sign out']));
 });
 
+it('shows what happened before it was opened, page by page, newest first, and what happens meanwhile', async () => {
+  const workspaceId = await createWorkspace(app, 'remembered');
+  const packageId = await stage(app, workspaceId, await zipOf('depot', depot));
+  const again = async () => mutate(app, 'cancelDataRun', { dataRunId: await register(app, workspaceId, packageId) });
+  for (let n = 0; n < 11; n++) await again(); // five events each, with the three steps that it skips: more than a page
+  const { data } = await app.graphql('{ workspace(slug: "remembered") { events(first: 100) { edges { node { id } } } } }');
+  const log = data.workspace.events.edges.map(({ node }: { node: { id: string } }) => node.id).toReversed();
+  const { page } = await signedIn('/workspaces/remembered?tab=events');
+  const shown = () => page.locator('[data-event]').evaluateAll((lines) => lines.map((line) => line.getAttribute('data-event')));
+  await expect.poll(shown).toEqual(log.slice(0, 50));
+  await page.getByRole('button', { name: 'Next' }).click();
+  await expect.poll(shown).toEqual(log.slice(50));
+  expect(await page.getByRole('button', { name: 'Next' }).isDisabled()).toBe(true);
+  await page.getByRole('button', { name: 'Previous' }).click();
+  await expect.poll(shown).toEqual(log.slice(0, 50));
+  await again();
+  await page.getByRole('button', { name: 'First' }).click(); // which it can be as soon as there is something newer
+  await expect.poll(async () => (await shown()).slice(5)).toEqual(log.slice(0, 45));
+});
+
 it('goes on when the server is started again: nothing is lost, nothing is shown twice, and another node’s page shows the same', async () => {
   const home = mkdtempSync(path.join(tmpdir(), 'packhorse-test-'));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));

@@ -677,6 +677,20 @@ export type WorkspaceRunsQueryVariables = Exact<{
 
 export type WorkspaceRunsQuery = { workspace: { id: string, dataRuns: { edges: Array<{ node: { id: string, state: DataRunState, registeredAt: string, registeredBy: string, settledAt: string | null, activeChildren: number, package: { name: string, title: string | null, version: string | null }, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string }, readiness: { ready: boolean }, failure: { code: string, summary: string } | null } }>, pageInfo: { hasNextPage: boolean, hasPreviousPage: boolean, startCursor: string | null, endCursor: string | null } } } | null };
 
+export type WorkspacePastEventsQueryVariables = Exact<{
+  slug: string;
+  first?: number | null | undefined;
+  after?: string | null | undefined;
+  last?: number | null | undefined;
+  before?: string | null | undefined;
+}>;
+
+
+export type WorkspacePastEventsQuery = { workspace: { id: string, events: { edges: Array<{ node:
+          | { __typename: 'DataRunEvent', dataset: string | null, id: string, cursor: string, sequence: number, at: string, action: string, from: string | null, to: string, actor: string, cause: string | null, reason: string | null, requestId: string | null, dataRun: { id: string } }
+          | { __typename: 'ExportExecutionEvent', destination: string | null, id: string, cursor: string, sequence: number, at: string, action: string, from: string | null, to: string, actor: string, cause: string | null, reason: string | null, requestId: string | null, exportExecution: { id: string } }
+         }>, pageInfo: { hasNextPage: boolean, hasPreviousPage: boolean, startCursor: string | null, endCursor: string | null } } } | null };
+
 export type WorkspaceExportsQueryVariables = Exact<{
   slug: string;
   filter?: ExportExecutionFilter | null | undefined;
@@ -2991,6 +3005,51 @@ export const WorkspaceRunsDocument = new TypedDocumentString(`
     summary
   }
 }`) as unknown as TypedDocumentString<WorkspaceRunsQuery, WorkspaceRunsQueryVariables>;
+export const WorkspacePastEventsDocument = new TypedDocumentString(`
+    query WorkspacePastEvents($slug: String!, $first: Int, $after: String, $last: Int, $before: String) {
+  workspace(slug: $slug) {
+    id
+    events(first: $first, after: $after, last: $last, before: $before) {
+      edges {
+        node {
+          ...EventFields
+        }
+      }
+      pageInfo {
+        hasNextPage
+        hasPreviousPage
+        startCursor
+        endCursor
+      }
+    }
+  }
+}
+    fragment EventFields on LifecycleEvent {
+  __typename
+  id
+  cursor
+  sequence
+  at
+  action
+  from
+  to
+  actor
+  cause
+  reason
+  requestId
+  ... on DataRunEvent {
+    dataset
+    dataRun {
+      id
+    }
+  }
+  ... on ExportExecutionEvent {
+    destination
+    exportExecution {
+      id
+    }
+  }
+}`) as unknown as TypedDocumentString<WorkspacePastEventsQuery, WorkspacePastEventsQueryVariables>;
 export const WorkspaceExportsDocument = new TypedDocumentString(`
     query WorkspaceExports($slug: String!, $filter: ExportExecutionFilter, $first: Int, $after: String, $last: Int, $before: String) {
   workspace(slug: $slug) {
