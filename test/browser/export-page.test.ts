@@ -1,5 +1,7 @@
 // An export asked for in the browser, followed to its package, and fetched by a link.
 import { expect, it } from 'vitest';
+import type { PublicJwk } from '../../src/exports/archive/signing.ts';
+import { verifyExport } from '../../src/exports/archive/verify.ts';
 import { announced, answering, delivered, nobody } from '../exports/announced.ts';
 import { loadedByHand } from '../exports/by-hand.ts';
 import { launch, startApp, type TestApp } from '../support/app.ts';
@@ -17,7 +19,7 @@ async function load(by: TestApp, workspaceId: string): Promise<void> {
   await reach(by, id, 'SUCCEEDED');
 }
 
-it('is asked for by a button, followed until it is published, and downloaded', async () => {
+it('is asked for by a button, followed until it is published, downloaded, and holds what was signed', async () => {
   const workspaceId = await createWorkspace(app, 'taken');
   await load(app, workspaceId);
   const { page, elsewhere, faults } = await visit(`${app.url}/workspaces/taken?tab=exports#token=${await app.token()}`);
@@ -31,7 +33,10 @@ it('is asked for by a button, followed until it is published, and downloaded', a
   expect(await reachedByKeyboard(page)).toEqual(expect.arrayContaining(['Make a link', 'Download']));
   const arriving = page.waitForEvent('download');
   await link.click();
-  expect((await arriving).suggestedFilename()).toMatch(/\.zip$/);
+  const download = await arriving;
+  expect(download.suggestedFilename()).toMatch(/\.zip$/);
+  const { keys } = (await (await fetch(`${app.url}/.well-known/packhorse-keys.json`)).json()) as { keys: PublicJwk[] };
+  expect((await verifyExport(await download.path(), keys)).findings).toEqual([]);
   expect({ elsewhere, faults }).toEqual({ elsewhere: [], faults: [] });
 });
 
