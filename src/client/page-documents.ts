@@ -227,7 +227,7 @@ export const datasetPageDocument = graphql(`
         rowCount
         updatedAt
         rows(first: $first, after: $after, last: $last, before: $before) {
-          edges { cursor node { key values } }
+          edges { cursor node { key values writtenBy { id registeredAt package { name version } } } }
           pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
         }
       }

@@ -3,6 +3,7 @@ import { Anchor, Button, Group, Table, Text } from '@mantine/core';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import type { Dataset } from './dataset-page.tsx';
 import type { Place } from './paging.tsx';
+import { When } from './said.tsx';
 import { Section } from './section.tsx';
 
 const route = getRouteApi('/workspaces/$slug/datasets/$dataset');
@@ -71,6 +72,7 @@ export function Rows({ name, columns, rows: { edges }, place, chosen }: RowsProp
                 </div>
               </Table.Th>
             ))}
+            <Table.Th scope="col">Written by</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -94,6 +96,9 @@ export function Rows({ name, columns, rows: { edges }, place, chosen }: RowsProp
                     </div>
                   </Table.Td>
                 ))}
+                <Table.Td>
+                  <RunLink run={node.writtenBy} />
+                </Table.Td>
               </Table.Tr>
             );
           })}
@@ -111,6 +116,17 @@ function RowLink({ rowKey, to }: { readonly rowKey: string; readonly to: Place }
       renderRoot={(props) => <Link {...props} to="/workspaces/$slug/datasets/$dataset" params={params} search={{ ...to, row: rowKey }} />}
     >
       {rowKey === '' ? 'empty' : rowKey}
+    </Anchor>
+  );
+}
+
+/** With when it was registered: runs of one package are alike but for that. */
+function RunLink({ run }: { readonly run: Row['writtenBy'] }) {
+  const { slug } = route.useParams();
+  if (run === null) return <span className="nothing">a run that is gone</span>;
+  return (
+    <Anchor inherit renderRoot={(props) => <Link {...props} to="/workspaces/$slug/runs/$runId" params={{ slug, runId: run.id }} />}>
+      {run.package.name} {run.package.version} <When at={run.registeredAt} />
     </Anchor>
   );
 }
@@ -141,6 +157,9 @@ export function OneRow({ columns, row, close }: OneRowProps) {
           </div>
         ))}
       </dl>
+      <Text size="sm">
+        Written by <RunLink run={row.writtenBy} />
+      </Text>
       <Group>
         <Button size="xs" variant="default" onClick={close}>
           Close

@@ -6,7 +6,7 @@ import { idPage, nodeQuery, pageSize } from '../graphql/pages.ts';
 import { type DatasetRowRead, type PageRequest, readRows } from './read.ts';
 import { type DatasetColumn, primaryKeyOf } from './table.ts';
 
-const datasetRow = builder.objectRef<DatasetRowRead>('DatasetRow').implement({
+export const datasetRow = builder.objectRef<DatasetRowRead>('DatasetRow').implement({
   description: 'A row of a dataset.',
   fields: (t) => ({
     key: t.exposeString('key', {

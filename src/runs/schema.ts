@@ -8,6 +8,7 @@ import { viewerOf } from '../graphql/context.ts';
 import { between, idPage, nodeQuery } from '../graphql/pages.ts';
 import { failureType, holdType, progressType, storedFailure } from '../graphql/values.ts';
 import type { RowError } from '../records/outcome.ts';
+import { datasetRow } from '../records/schema.ts';
 import { blockersOf } from './decide.ts';
 import { holdSource } from './hold-source.ts';
 import { allowedActionsOf } from './operations.ts';
@@ -200,6 +201,18 @@ builder.queryField('dataRun', (t) =>
         ...query,
         where: { id: idIn('DataRun', id), workspace: visibleWorkspaces(viewerOf(context)) },
       }),
+  }),
+);
+
+builder.objectField(datasetRow, 'writtenBy', (t) =>
+  t.prismaField({
+    type: runType,
+    nullable: true,
+    description:
+      'The run that wrote the row as it is here. A run that brought it again unchanged did not write it; of a row that a reset put back it is the run that had written it; null where that is not kept.',
+    // By its id and nothing else, or Prisma would not make one statement of a page's. Who sees the row sees its workspace, which is the run's.
+    resolve: (query, { runId }, _args, context) =>
+      runId === null ? null : context.db.prisma.dataRun.findUnique({ ...query, where: { id: runId } }),
   }),
 );
 

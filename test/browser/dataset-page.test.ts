@@ -31,7 +31,8 @@ const prices = (rows: readonly string[]) =>
   zipOf('prices', [{ name: 'prices of 2026', path: 'prices of 2026.csv', rows: `id,price,note #,sold\n${rows.join('\n')}\n`, schema }]);
 
 const rowsOf = (page: Page) => page.locator('[data-row]').evaluateAll((all) => all.map((row) => row.getAttribute('data-row')));
-const cellsOf = (page: Page, key: string) => page.locator(`[data-row="${key}"] td`).allTextContents();
+/** Without the run that wrote it. */
+const cellsOf = async (page: Page, key: string) => (await page.locator(`[data-row="${key}"] td`).allTextContents()).slice(0, -1);
 
 it('shows rows in key order and page by page, with no digit changed', async () => {
   const workspaceId = await createWorkspace(app, 'exact');
@@ -45,6 +46,7 @@ it('shows rows in key order and page by page, with no digit changed', async () =
     'price number',
     'note # string',
     'sold boolean',
+    'Written by',
   ]);
   await page.getByRole('button', { name: 'Next' }).click();
   await expect.poll(async () => (await rowsOf(page)).length).toBe(13);
@@ -77,6 +79,23 @@ it('gives each row an address, where it is found again although rows came before
   await sent.getByRole('button', { name: 'Close' }).click();
   await expect.poll(() => sent.getByRole('region', { name: `Row ${big[1]}` }).count()).toBe(0);
   expect(await rowsOf(sent)).toEqual(big.slice(1));
+});
+
+it('leads from each row to the run that wrote it', async () => {
+  const workspaceId = await createWorkspace(app, 'written');
+  const first = await loadedZip(app, workspaceId, await prices(['1,1,one,true', '2,2,two,true']));
+  const second = await loadedZip(app, workspaceId, await prices(['2,2,TWO,true']));
+  const { page } = await visit(`${app.url}/workspaces/written/datasets/prices%20of%202026#token=${await app.token()}`);
+  const runs = () => page.locator('[data-row] td:last-child a').evaluateAll((all) => all.map((one) => one.getAttribute('href')));
+  const address = (run: string) => `/workspaces/written/runs/${encodeURIComponent(run)}`;
+  await expect.poll(runs).toEqual([address(first), address(second)]);
+  await page.getByRole('link', { name: '2', exact: true }).click();
+  await page.getByRole('region', { name: 'Row 2' }).getByRole('link', { name: 'prices' }).click();
+  await page.waitForURL(app.url + address(second));
+  await page.getByRole('heading', { name: 'prices' }).waitFor();
+  await page.goBack();
+  await mutate(app, 'resetDataRun', { dataRunId: second });
+  await expect.poll(runs).toEqual([address(first)]);
 });
 
 it('follows what runs write and take back, and says where there is nothing', async () => {

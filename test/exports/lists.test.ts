@@ -1,25 +1,15 @@
 // The list of exports: at a cost that does not grow with its length.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { startApp } from '../support/app.ts';
+import { statementsOf } from '../support/statements.ts';
 import { uuidOf } from '../support/states.ts';
 import { createWorkspace } from '../support/story.ts';
 
 const app = await startApp({ worker: false, env: { PACKHORSE_MAX_COMPLEXITY: '20000' } });
-const statements: string[] = [];
+const statements = statementsOf(app);
 const { pool } = app.app.db;
-pool.on('connect', (client) => {
-  const query = client.query.bind(client) as (...args: unknown[]) => unknown;
-  client.query = ((...args: unknown[]) => {
-    const [first] = args;
-    statements.push(typeof first === 'string' ? first : (first as { text: string }).text);
-    return query(...args);
-  }) as never;
-});
-afterAll(() => expect(statements.length).toBeGreaterThan(0));
 
 beforeAll(async () => {
-  const held = await Promise.all(Array.from({ length: app.config.poolSize }, () => pool.connect()));
-  for (const client of held) client.release(true);
   const workspaceId = uuidOf(await createWorkspace(app, 'lists'));
   await pool.query(
     `WITH e AS (INSERT INTO export_execution (id, workspace_id, requested_by, settings, plan, cutoff, cutoff_snapshot)

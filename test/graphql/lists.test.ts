@@ -1,26 +1,12 @@
 // Lists: the same through every page whatever happens between them, filtered, and at a cost that does not grow with their length.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { startApp } from '../support/app.ts';
+import { statementsOf } from '../support/statements.ts';
 import { createWorkspace, mutate, register, stage, zipOf } from '../support/story.ts';
 
 const app = await startApp({ worker: false });
-const statements: string[] = [];
-// Each connection's own `query` is what everything of the pool ends in, Prisma's as well.
+const statements = statementsOf(app);
 const { pool } = app.app.db;
-pool.on('connect', (client) => {
-  const query = client.query.bind(client) as (...args: unknown[]) => unknown;
-  client.query = ((...args: unknown[]) => {
-    const [first] = args;
-    statements.push(typeof first === 'string' ? first : (first as { text: string }).text);
-    return query(...args);
-  }) as never;
-});
-/** Connections that were open before are closed, so that all that is counted goes through the new ones. */
-beforeAll(async () => {
-  const held = await Promise.all(Array.from({ length: app.config.poolSize }, () => pool.connect()));
-  for (const client of held) client.release(true);
-});
-afterAll(() => expect(statements.length).toBeGreaterThan(0));
 
 let workspace: string;
 const packages: string[] = [];

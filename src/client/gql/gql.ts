@@ -64,7 +64,7 @@ type Documents = {
     "\n  query Lifecycles {\n    lifecycles {\n      name\n      states { name meaning terminal }\n      transitions { from to action guard sideEffects who }\n      refused { from to why }\n    }\n  }\n": typeof types.LifecyclesDocument,
     "\n  query RunState($id: ID!) {\n    dataRun(id: $id) { id state package { name version } }\n  }\n": typeof types.RunStateDocument,
     "\n  query ExportState($id: ID!) {\n    exportExecution(id: $id) { id state cutoff }\n  }\n": typeof types.ExportStateDocument,
-    "\n  query DatasetPage($id: ID!, $first: Int, $after: String, $last: Int, $before: String) {\n    node(id: $id) {\n      __typename\n      ... on Dataset {\n        id\n        name\n        schema\n        rowCount\n        updatedAt\n        rows(first: $first, after: $after, last: $last, before: $before) {\n          edges { cursor node { key values } }\n          pageInfo { hasNextPage hasPreviousPage startCursor endCursor }\n        }\n      }\n    }\n  }\n": typeof types.DatasetPageDocument,
+    "\n  query DatasetPage($id: ID!, $first: Int, $after: String, $last: Int, $before: String) {\n    node(id: $id) {\n      __typename\n      ... on Dataset {\n        id\n        name\n        schema\n        rowCount\n        updatedAt\n        rows(first: $first, after: $after, last: $last, before: $before) {\n          edges { cursor node { key values writtenBy { id registeredAt package { name version } } } }\n          pageInfo { hasNextPage hasPreviousPage startCursor endCursor }\n        }\n      }\n    }\n  }\n": typeof types.DatasetPageDocument,
     "\n  query StepErrors($id: ID!) {\n    node(id: $id) {\n      __typename\n      ... on DataRunStep { id rowErrors { row field code message } }\n    }\n  }\n": typeof types.StepErrorsDocument,
 };
 const documents: Documents = {
@@ -117,7 +117,7 @@ const documents: Documents = {
     "\n  query Lifecycles {\n    lifecycles {\n      name\n      states { name meaning terminal }\n      transitions { from to action guard sideEffects who }\n      refused { from to why }\n    }\n  }\n": types.LifecyclesDocument,
     "\n  query RunState($id: ID!) {\n    dataRun(id: $id) { id state package { name version } }\n  }\n": types.RunStateDocument,
     "\n  query ExportState($id: ID!) {\n    exportExecution(id: $id) { id state cutoff }\n  }\n": types.ExportStateDocument,
-    "\n  query DatasetPage($id: ID!, $first: Int, $after: String, $last: Int, $before: String) {\n    node(id: $id) {\n      __typename\n      ... on Dataset {\n        id\n        name\n        schema\n        rowCount\n        updatedAt\n        rows(first: $first, after: $after, last: $last, before: $before) {\n          edges { cursor node { key values } }\n          pageInfo { hasNextPage hasPreviousPage startCursor endCursor }\n        }\n      }\n    }\n  }\n": types.DatasetPageDocument,
+    "\n  query DatasetPage($id: ID!, $first: Int, $after: String, $last: Int, $before: String) {\n    node(id: $id) {\n      __typename\n      ... on Dataset {\n        id\n        name\n        schema\n        rowCount\n        updatedAt\n        rows(first: $first, after: $after, last: $last, before: $before) {\n          edges { cursor node { key values writtenBy { id registeredAt package { name version } } } }\n          pageInfo { hasNextPage hasPreviousPage startCursor endCursor }\n        }\n      }\n    }\n  }\n": types.DatasetPageDocument,
     "\n  query StepErrors($id: ID!) {\n    node(id: $id) {\n      __typename\n      ... on DataRunStep { id rowErrors { row field code message } }\n    }\n  }\n": types.StepErrorsDocument,
 };
 
@@ -320,7 +320,7 @@ export function graphql(source: "\n  query ExportState($id: ID!) {\n    exportEx
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  query DatasetPage($id: ID!, $first: Int, $after: String, $last: Int, $before: String) {\n    node(id: $id) {\n      __typename\n      ... on Dataset {\n        id\n        name\n        schema\n        rowCount\n        updatedAt\n        rows(first: $first, after: $after, last: $last, before: $before) {\n          edges { cursor node { key values } }\n          pageInfo { hasNextPage hasPreviousPage startCursor endCursor }\n        }\n      }\n    }\n  }\n"): typeof import('./graphql.ts').DatasetPageDocument;
+export function graphql(source: "\n  query DatasetPage($id: ID!, $first: Int, $after: String, $last: Int, $before: String) {\n    node(id: $id) {\n      __typename\n      ... on Dataset {\n        id\n        name\n        schema\n        rowCount\n        updatedAt\n        rows(first: $first, after: $after, last: $last, before: $before) {\n          edges { cursor node { key values writtenBy { id registeredAt package { name version } } } }\n          pageInfo { hasNextPage hasPreviousPage startCursor endCursor }\n        }\n      }\n    }\n  }\n"): typeof import('./graphql.ts').DatasetPageDocument;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */

@@ -805,7 +805,7 @@ export type DatasetPageQuery = { node:
     | { __typename: 'DataPackage' }
     | { __typename: 'DataRun' }
     | { __typename: 'DataRunStep' }
-    | { __typename: 'Dataset', id: string, name: string, schema: unknown, rowCount: string, updatedAt: string, rows: { edges: Array<{ cursor: string, node: { key: string, values: unknown } }>, pageInfo: { hasNextPage: boolean, hasPreviousPage: boolean, startCursor: string | null, endCursor: string | null } } }
+    | { __typename: 'Dataset', id: string, name: string, schema: unknown, rowCount: string, updatedAt: string, rows: { edges: Array<{ cursor: string, node: { key: string, values: unknown, writtenBy: { id: string, registeredAt: string, package: { name: string, version: string | null } } | null } }>, pageInfo: { hasNextPage: boolean, hasPreviousPage: boolean, startCursor: string | null, endCursor: string | null } } }
     | { __typename: 'ExportDelivery' }
     | { __typename: 'ExportExecution' }
     | { __typename: 'ExportPackage' }
@@ -3550,6 +3550,14 @@ export const DatasetPageDocument = new TypedDocumentString(`
           node {
             key
             values
+            writtenBy {
+              id
+              registeredAt
+              package {
+                name
+                version
+              }
+            }
           }
         }
         pageInfo {
