@@ -9,7 +9,10 @@ const rows = [...read('docs/configuration.md').matchAll(/^\| `([A-Z_]+)` +\| ([^
   name,
   value,
 }));
-const settings = read('src/config.ts').match(/^const settings = z\.object\(\{$([\s\S]*?)^\}\);$/m)?.[1] ?? '';
+const settings = [
+  /^const settings = z\.object\(\{$([\s\S]*?)^\}\);$/m.exec(read('src/config.ts'))?.[1],
+  /^export const placeSettings = \{$([\s\S]*?)^\};$/m.exec(read('src/config-storage.ts'))?.[1],
+].join('\n');
 
 it('names every variable of config.ts, and no other', () => {
   const known = [...settings.matchAll(/^ {2}([A-Z_]+):/gm)].map(([, name = '']) => name);
