@@ -2,7 +2,7 @@
 import { Client, type CombinedError, fetchExchange, mapExchange, subscriptionExchange, type TypedDocumentNode } from 'urql';
 import type { TypedDocumentString } from '../client/gql/graphql.ts';
 import { type ConnectionState, forwardSubscriptions } from '../client/urql.ts';
-import { expire } from './session.ts';
+import { expire } from './session/session.ts';
 
 /** As urql wants a document. It parses the text; the types are those of the generated document. */
 export function typed<Result, Variables>(document: TypedDocumentString<Result, Variables>): TypedDocumentNode<Result, Variables> {

@@ -6,7 +6,7 @@ import { viewerDocument } from '../client/page-documents.ts';
 import { typed } from './api.ts';
 import { ConnectionBadge } from './connection.tsx';
 import icon from './icon.svg';
-import { signOut } from './session.ts';
+import { signOut } from './session/session.ts';
 
 const HeaderMenu = lazy(() => import('./menu.tsx'));
 

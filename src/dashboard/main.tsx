@@ -8,8 +8,8 @@ import { Provider } from 'urql';
 import { createApi } from './api.ts';
 import { ConnectionContext, type ConnectionSeen } from './connection.tsx';
 import { router } from './router.tsx';
-import { useSession } from './session.ts';
-import { SignIn } from './sign-in.tsx';
+import { useSession } from './session/session.ts';
+import { SignIn } from './session/sign-in.tsx';
 
 declare global {
   /** Where libraries that write styles look for what the policy of the page lets pass. */

@@ -1,12 +1,12 @@
 // The addresses of the pages. What is searched for and where one is in a list stands in them, so that a page can be sent to somebody.
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
-import type { RowSearch } from './dataset-page.tsx';
+import type { RowSearch } from './datasets/dataset-page.tsx';
 import { Frame } from './frame.tsx';
 import { placeIn } from './paging.tsx';
 import { Broken, Missing } from './said.tsx';
-import { WorkspaceFrame } from './workspace-frame.tsx';
-import { parseListSearch, WorkspacePage } from './workspace-page.tsx';
-import { WorkspacesPage } from './workspaces-page.tsx';
+import { WorkspaceFrame } from './workspaces/workspace-frame.tsx';
+import { parseListSearch, WorkspacePage } from './workspaces/workspace-page.tsx';
+import { WorkspacesPage } from './workspaces/workspaces-page.tsx';
 
 const root = createRootRoute({ component: Frame, notFoundComponent: () => <Missing what="page" /> });
 
@@ -29,32 +29,32 @@ const workspaceLists = createRoute({
 const run = createRoute({
   getParentRoute: () => workspace,
   path: 'runs/$runId',
-  component: lazyRouteComponent(() => import('./run-page.tsx')),
+  component: lazyRouteComponent(() => import('./runs/run-page.tsx')),
   validateSearch: ({ step }: Record<string, unknown>): { readonly step?: string } => (typeof step === 'string' ? { step } : {}),
 });
 
 const load = createRoute({
   getParentRoute: () => workspace,
   path: 'load',
-  component: lazyRouteComponent(() => import('./load-page.tsx')),
+  component: lazyRouteComponent(() => import('./load/load-page.tsx')),
 });
 
 const exportExecution = createRoute({
   getParentRoute: () => workspace,
   path: 'exports/$exportId',
-  component: lazyRouteComponent(() => import('./export-page.tsx')),
+  component: lazyRouteComponent(() => import('./exports/export-page.tsx')),
 });
 
 const exportSettings = createRoute({
   getParentRoute: () => workspace,
   path: 'export-settings',
-  component: lazyRouteComponent(() => import('./export-settings-page.tsx')),
+  component: lazyRouteComponent(() => import('./exports/export-settings-page.tsx')),
 });
 
 const dataset = createRoute({
   getParentRoute: () => workspace,
   path: 'datasets/$dataset',
-  component: lazyRouteComponent(() => import('./dataset-page.tsx')),
+  component: lazyRouteComponent(() => import('./datasets/dataset-page.tsx')),
   validateSearch: ({ row, ...place }: Record<string, unknown>): RowSearch => ({
     ...placeIn(place),
     ...(typeof row === 'string' ? { row } : {}),
@@ -64,19 +64,19 @@ const dataset = createRoute({
 const lifecycles = createRoute({
   getParentRoute: () => root,
   path: '/lifecycles',
-  component: lazyRouteComponent(() => import('./lifecycle-pages.tsx'), 'LifecyclesPage'),
+  component: lazyRouteComponent(() => import('./lifecycles/lifecycle-pages.tsx'), 'LifecyclesPage'),
 });
 
 const runLifecycle = createRoute({
   getParentRoute: () => workspace,
   path: 'runs/$runId/lifecycle',
-  component: lazyRouteComponent(() => import('./lifecycle-pages.tsx'), 'RunLifecyclePage'),
+  component: lazyRouteComponent(() => import('./lifecycles/lifecycle-pages.tsx'), 'RunLifecyclePage'),
 });
 
 const exportLifecycle = createRoute({
   getParentRoute: () => workspace,
   path: 'exports/$exportId/lifecycle',
-  component: lazyRouteComponent(() => import('./lifecycle-pages.tsx'), 'ExportLifecyclePage'),
+  component: lazyRouteComponent(() => import('./lifecycles/lifecycle-pages.tsx'), 'ExportLifecyclePage'),
 });
 
 export const router = createRouter({

@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync';
 import { expect, it } from 'vitest';
-import { csvOf } from '../../src/dashboard/csv.ts';
+import { csvOf } from '../../src/dashboard/runs/csv.ts';
 
 it('a table is read again as it was written, whatever stands in its cells', () => {
   const rows = [

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aboutIn, leftOf, lengthIn, rateOf, type Sample, seen } from '../../src/dashboard/rates.ts';
+import { aboutIn, leftOf, lengthIn, rateOf, type Sample, seen } from '../../src/dashboard/runs/rates.ts';
 
 const all = (...samples: readonly Sample[]) => samples.reduce<Sample[]>(seen, []);
 const t = 1_800_000_000_000;
