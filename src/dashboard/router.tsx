@@ -4,8 +4,9 @@ import type { RowSearch } from './datasets/dataset-page.tsx';
 import { Frame } from './frame.tsx';
 import { placeIn } from './paging.tsx';
 import { Broken, Missing } from './said.tsx';
+import { parseListSearch } from './workspaces/list-search.ts';
 import { WorkspaceFrame } from './workspaces/workspace-frame.tsx';
-import { parseListSearch, WorkspacePage } from './workspaces/workspace-page.tsx';
+import { WorkspacePage } from './workspaces/workspace-page.tsx';
 import { WorkspacesPage } from './workspaces/workspaces-page.tsx';
 
 const root = createRootRoute({ component: Frame, notFoundComponent: () => <Missing what="page" /> });

@@ -3,7 +3,6 @@ import { Anchor, Group, Stack, Text, Title } from '@mantine/core';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { use, useCallback, useEffect, useState } from 'react';
 import { CombinedError, useClient } from 'urql';
-import type { DatasetPageQuery } from '../../client/gql/graphql.ts';
 import { datasetPageDocument } from '../../client/page-documents.ts';
 import { typed } from '../api.ts';
 import { FeedContext, runOf, type SeenEvent, useLive } from '../live.ts';
@@ -20,8 +19,6 @@ export interface RowSearch extends Place {
   /** The key of the row that is shown in full. */
   readonly row?: string;
 }
-
-export type Dataset = Extract<DatasetPageQuery['node'], { __typename: 'Dataset' }>;
 
 export default function DatasetPage() {
   const { dataset: name } = route.useParams();

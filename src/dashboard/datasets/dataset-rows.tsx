@@ -4,7 +4,7 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import type { Place } from '../paging.tsx';
 import { When } from '../said.tsx';
 import { Section } from '../section.tsx';
-import type { Dataset } from './dataset-page.tsx';
+import type { Dataset } from './dataset.ts';
 
 const route = getRouteApi('/workspaces/$slug/datasets/$dataset');
 

@@ -10,7 +10,7 @@ import { State, When } from '../said.tsx';
 import { useMay } from '../viewer.ts';
 import { Wide } from '../wide.tsx';
 import { useWorkspace } from '../workspaces/workspace-frame.tsx';
-import type { PackageProps } from './export-package.tsx';
+import type { PackageProps } from './execution.ts';
 
 type Delivery = PackageProps['exportPackage']['deliveries'][number];
 

@@ -7,14 +7,7 @@ import { refusalOf } from '../confirm.tsx';
 import { bytesIn, State, When } from '../said.tsx';
 import { Section } from '../section.tsx';
 import { Deliveries } from './deliveries.tsx';
-import type { Execution } from './export-page.tsx';
-
-export interface PackageProps {
-  readonly exportPackage: NonNullable<Execution['exportPackage']>;
-  /** As they were when the export was admitted. */
-  readonly destinations: Execution['settings']['destinations'];
-  readonly again: () => void;
-}
+import type { PackageProps } from './execution.ts';
 
 export function Package({ exportPackage, destinations, again }: PackageProps) {
   const { id, state, bytes, digest, expiresAt, failure } = exportPackage;

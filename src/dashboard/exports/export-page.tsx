@@ -4,21 +4,19 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useClient, useSubscription } from 'urql';
 import { cancelExportExecutionDocument, exportExecutionProgressDocument } from '../../client/export-documents.ts';
-import type { ExportPageQuery } from '../../client/gql/graphql.ts';
 import { exportPageDocument } from '../../client/page-documents.ts';
 import { typed } from '../api.ts';
+import { Holds } from '../blockers.tsx';
 import { Confirm, refusalOf } from '../confirm.tsx';
 import { exportOf, useLive } from '../live.ts';
 import { Bar } from '../progress.tsx';
-import { Holds } from '../runs/blockers.tsx';
 import { count, Fault, Loading, Missing, State, When } from '../said.tsx';
 import { Section } from '../section.tsx';
 import { Wide } from '../wide.tsx';
+import type { Execution } from './execution.ts';
 import { Package } from './export-package.tsx';
 
 const route = getRouteApi('/workspaces/$slug/exports/$exportId');
-
-export type Execution = NonNullable<ExportPageQuery['exportExecution']>;
 
 export default function ExportPage() {
   const { exportId } = route.useParams();

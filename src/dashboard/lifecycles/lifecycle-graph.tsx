@@ -1,7 +1,7 @@
 // A lifecycle as it is drawn: states from left to right, one line for all the moves between the same two.
 import { graphlib, layout } from '@dagrejs/dagre';
 import { Fragment, useId, useMemo } from 'react';
-import type { Lifecycle } from './lifecycle-view.tsx';
+import type { Lifecycle } from './lifecycle.ts';
 
 const height = 40;
 const lineHeight = 16;

@@ -7,7 +7,8 @@ import { exportStateDocument, lifecyclesDocument, runStateDocument } from '../..
 import { typed } from '../api.ts';
 import { exportOf, runOf, useLive } from '../live.ts';
 import { Fault, Loading, Missing, State } from '../said.tsx';
-import { type Lifecycle, LifecycleView } from './lifecycle-view.tsx';
+import type { Lifecycle } from './lifecycle.ts';
+import { LifecycleView } from './lifecycle-view.tsx';
 
 const runRoute = getRouteApi('/workspaces/$slug/runs/$runId/lifecycle');
 const exportRoute = getRouteApi('/workspaces/$slug/exports/$exportId/lifecycle');

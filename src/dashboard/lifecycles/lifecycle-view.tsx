@@ -1,11 +1,9 @@
 // One lifecycle: drawn, and its states, moves and refusals as tables.
 import { Code, Stack, Table, Text, Title } from '@mantine/core';
-import type { LifecyclesQuery } from '../../client/gql/graphql.ts';
 import { State } from '../said.tsx';
 import { Wide } from '../wide.tsx';
+import type { Lifecycle } from './lifecycle.ts';
 import { LifecycleGraph } from './lifecycle-graph.tsx';
-
-export type Lifecycle = LifecyclesQuery['lifecycles'][number];
 
 interface LifecycleViewProps {
   readonly lifecycle: Lifecycle;

@@ -5,7 +5,7 @@ import { renewDataRunGrantDocument } from '../../client/page-documents.ts';
 import { sentenceOf, typed } from '../api.ts';
 import { When } from '../said.tsx';
 import { Section } from '../section.tsx';
-import type { Run } from './run-page.tsx';
+import type { Run } from './run.ts';
 
 const open = new Set<string>(['RUNNING', 'PAUSED']);
 

@@ -4,7 +4,7 @@ import { stepErrorsDocument } from '../../client/page-documents.ts';
 import { typed } from '../api.ts';
 import { Fault, Loading } from '../said.tsx';
 import { FaultyRows } from './faulty-rows.tsx';
-import type { Run } from './run-page.tsx';
+import type { Run } from './run.ts';
 
 interface RowErrorsProps {
   readonly step: Run['steps'][number];

@@ -13,7 +13,7 @@ import {
 import type { DataRunAction } from '../../client/gql/graphql.ts';
 import { typed } from '../api.ts';
 import { type Answer, Confirm, refusalOf } from '../confirm.tsx';
-import type { Run } from './run-page.tsx';
+import type { Run } from './run.ts';
 
 type Input = { readonly dataRunId: string; readonly reason?: string; readonly planDigest?: string };
 type Ask = TypedDocumentNode<Readonly<Record<string, Answer>>, { readonly input: Input }>;

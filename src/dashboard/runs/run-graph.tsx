@@ -5,7 +5,7 @@ import { useComputedColorScheme } from '@mantine/core';
 import { type Edge, type Node, Position, ReactFlow } from '@xyflow/react';
 import { useMemo } from 'react';
 import { toneOf } from '../said.tsx';
-import type { Run } from './run-page.tsx';
+import type { Run } from './run.ts';
 
 const width = 190;
 const height = 56;

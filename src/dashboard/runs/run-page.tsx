@@ -4,15 +4,15 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
 import { useSubscription } from 'urql';
 import { dataRunProgressDocument } from '../../client/documents.ts';
-import type { RunPageQuery } from '../../client/gql/graphql.ts';
 import { runPageDocument } from '../../client/page-documents.ts';
 import { typed } from '../api.ts';
+import { Holds, ReadinessCard } from '../blockers.tsx';
 import { runOf, useLive } from '../live.ts';
 import { Bar, type Progress } from '../progress.tsx';
 import { Fault, Loading, Missing, State, When } from '../said.tsx';
 import { Section } from '../section.tsx';
-import { Holds, ReadinessCard } from './blockers.tsx';
 import { GrantCard } from './grant-card.tsx';
+import type { Run } from './run.ts';
 import { RunActions } from './run-actions.tsx';
 import { RunEvents } from './run-events.tsx';
 import { type Plan, RunPlan } from './run-plan.tsx';
@@ -21,8 +21,6 @@ import { RunTimeline, type SeenProgress } from './run-timeline.tsx';
 
 const RunGraph = lazy(() => import('./run-graph.tsx'));
 const route = getRouteApi('/workspaces/$slug/runs/$runId');
-
-export type Run = NonNullable<RunPageQuery['dataRun']>;
 
 export default function RunPage() {
   const { runId } = route.useParams();

@@ -5,11 +5,11 @@ import { useMutation } from 'urql';
 import { planDataRunDocument } from '../../client/documents.ts';
 import type { PlanDataRunMutation } from '../../client/gql/graphql.ts';
 import { typed } from '../api.ts';
+import { Blockers } from '../blockers.tsx';
 import { refusalOf } from '../confirm.tsx';
 import { count, State } from '../said.tsx';
 import { Section } from '../section.tsx';
 import { Wide } from '../wide.tsx';
-import { Blockers } from './blockers.tsx';
 import { FaultyRows } from './faulty-rows.tsx';
 
 export type Plan = Extract<PlanDataRunMutation['planDataRun'], { __typename: 'DataRunPlan' }>;

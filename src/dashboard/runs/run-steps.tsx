@@ -2,12 +2,12 @@
 import { Anchor, Table, Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { memo, useEffect, useRef } from 'react';
+import { Blockers, Holds } from '../blockers.tsx';
 import { Bar, type Progress } from '../progress.tsx';
 import { count, State } from '../said.tsx';
 import { Wide } from '../wide.tsx';
-import { Blockers, Holds } from './blockers.tsx';
 import { RowErrors } from './row-errors.tsx';
-import type { Run } from './run-page.tsx';
+import type { Run } from './run.ts';
 
 type Step = Run['steps'][number];
 

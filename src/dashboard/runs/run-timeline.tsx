@@ -5,7 +5,7 @@ import type { DataRunProgressSubscription } from '../../client/gql/graphql.ts';
 import { bytesIn, count, toneOf } from '../said.tsx';
 import { Wide } from '../wide.tsx';
 import { aboutIn, leftOf, lengthIn, rateOf, type Sample, seen } from './rates.ts';
-import type { Run } from './run-page.tsx';
+import type { Run } from './run.ts';
 
 export type SeenProgress = DataRunProgressSubscription['dataRunProgress'];
 

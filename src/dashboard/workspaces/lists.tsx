@@ -9,8 +9,8 @@ import { Paging, type Place, pageOf } from '../paging.tsx';
 import { Bar } from '../progress.tsx';
 import { bytesIn, count, Empty, Fault, Loading, State, When } from '../said.tsx';
 import { Wide } from '../wide.tsx';
+import type { ListSearch } from './list-search.ts';
 import { useWorkspace } from './workspace-frame.tsx';
-import type { ListSearch } from './workspace-page.tsx';
 
 export interface ListProps {
   readonly search: ListSearch;

@@ -3,32 +3,14 @@ import { Button, Chip, Group, Stack, Tabs, TextInput, Title } from '@mantine/cor
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { RequestExport } from '../exports/request-export.tsx';
-import { type Place, placeIn } from '../paging.tsx';
+import type { Place } from '../paging.tsx';
 import { EventsTab } from './events-tab.tsx';
+import { type ListSearch, parseListSearch, tabs } from './list-search.ts';
 import { DatasetsTab, ExportsTab, RunsTab } from './lists.tsx';
 import { useWorkspace } from './workspace-frame.tsx';
 
-const tabs = ['runs', 'exports', 'datasets', 'events'] as const;
 const runStates = ['REGISTERED', 'RUNNING', 'PAUSED', 'SUCCEEDED', 'FAILED', 'CANCELLED'] as const;
 const exportStates = ['QUEUED', 'RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELLED'] as const;
-
-export interface ListSearch extends Place {
-  readonly tab?: (typeof tabs)[number];
-  readonly states?: readonly string[];
-  readonly package?: string;
-}
-
-/** Whatever else stands in an address is left out. */
-export function parseListSearch({ tab, states, package: name, ...place }: Record<string, unknown>): ListSearch {
-  const known = tabs.find((one) => one === tab);
-  const list = Array.isArray(states) ? states.filter((state): state is string => typeof state === 'string') : [];
-  return {
-    ...(known === undefined || known === 'runs' ? {} : { tab: known }),
-    ...(list.length === 0 ? {} : { states: list }),
-    ...(typeof name === 'string' && name !== '' ? { package: name } : {}),
-    ...placeIn(place),
-  };
-}
 
 const route = getRouteApi('/workspaces/$slug/');
 

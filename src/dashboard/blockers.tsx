@@ -1,8 +1,8 @@
 // Why something waits, and what is missing: in the server’s words.
 import { Alert, Group, Stack, Text } from '@mantine/core';
-import type { HoldFieldsFragment, RunFieldsFragment } from '../../client/gql/graphql.ts';
-import { When } from '../said.tsx';
-import { Section } from '../section.tsx';
+import type { HoldFieldsFragment, RunFieldsFragment } from '../client/gql/graphql.ts';
+import { When } from './said.tsx';
+import { Section } from './section.tsx';
 
 export function Holds({ title, holds }: { readonly title: string; readonly holds: readonly HoldFieldsFragment[] }) {
   return (
