@@ -53,12 +53,14 @@ function refused(answer: Refusal | undefined): LoadRefused {
 /** By XMLHttpRequest, since fetch does not tell how much was sent. */
 function put(uploadUrl: string, file: File, onBytes: (sent: number) => void, signal: AbortSignal): Promise<void> {
   const { pathname, search } = new URL(uploadUrl); // of this origin, whatever name the server knows itself by
+  const stopped = () => new LoadRefused('The upload was stopped. Nothing was loaded.');
+  if (signal.aborted) return Promise.reject(stopped()); // while it was staged
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.upload.onprogress = ({ loaded }) => onBytes(loaded);
     request.onload = () => (request.status === 201 ? resolve() : reject(refusalOf(request)));
     request.onerror = () => reject(new LoadRefused('The server could not be reached, or ended the upload.'));
-    request.onabort = () => reject(new LoadRefused('The upload was stopped. Nothing was loaded.'));
+    request.onabort = () => reject(stopped());
     signal.addEventListener('abort', () => request.abort(), { once: true });
     request.open('PUT', pathname + search);
     request.send(file);
