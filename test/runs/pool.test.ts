@@ -8,11 +8,11 @@ import { chain, everythingOf, registered } from '../support/states.ts';
 import { createWorkspace, mutate, readRun } from '../support/story.ts';
 
 const target = scriptedTarget();
-const app = await startApp({ targets: (db) => [storeTarget(db), target], worker: false, env: { PACKHORSE_POOL_SIZE: '3' } });
+const app = await startApp({ targets: (db) => [storeTarget(db), target], worker: false, env: { PACKHORSE_POOL_SIZE: '2' } });
 const workspaceId = await createWorkspace(app, 'pool');
 const start = (dataRunId: string) => mutate(app, 'startDataRun', { dataRunId });
 
-it('answers while ten passes wait for their target on a pool of three', async () => {
+it('answers while ten passes wait for their target on a pool of two', async () => {
   const ids = await Promise.all(
     Array.from({ length: 10 }, () => registered(app, workspaceId, chain.slice(0, 1), { driving: 'ON_REQUEST' })),
   );
@@ -33,7 +33,7 @@ it('answers while ten passes wait for their target on a pool of three', async ()
 it('says that it is busy where every connection is taken, and changes nothing', async () => {
   const id = await registered(app, workspaceId, chain, { driving: 'ON_REQUEST' });
   const before = await everythingOf(app, id);
-  const taken = await Promise.all([1, 2, 3].map(() => app.app.db.pool.connect()));
+  const taken = await Promise.all([1, 2].map(() => app.app.db.pool.connect()));
   const { errors } = await app.graphql('mutation ($id: ID!) { startDataRun(input: { dataRunId: $id }) { __typename } }', { id });
   expect(errors.map(({ extensions, message }) => [extensions?.code, message])).toEqual([
     ['BUSY', 'The database is busy. Try again in a moment.'],
