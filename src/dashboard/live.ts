@@ -1,7 +1,15 @@
 // What is shown follows what is committed: each event of the workspace has those queries asked again that it touches.
 import { replaceEqualDeep } from '@tanstack/react-router';
 import { createContext, useCallback, useContext, useEffect, useRef, useState } from 'react';
-import { type AnyVariables, type CombinedError, type DocumentInput, type UseQueryResponse, useClient, useQuery } from 'urql';
+import {
+  type AnyVariables,
+  type CombinedError,
+  type DocumentInput,
+  type UseQueryExecute,
+  type UseQueryResponse,
+  useClient,
+  useQuery,
+} from 'urql';
 import { workspaceDocument, workspaceEventsDocument } from '../client/documents.ts';
 import type { EventFieldsFragment, WorkspaceEventsSubscription } from '../client/gql/graphql.ts';
 import { codeOf, typed } from './api.ts';
@@ -99,6 +107,17 @@ export function useLive<Result, Variables extends AnyVariables>(
   if (data === undefined) return [state, execute];
   shared.current = replaceEqualDeep(shared.current, data);
   return [{ ...state, data: shared.current }, execute];
+}
+
+/** What can change without an event: a queue moves by what other workspaces do, and a grant ends with the time. */
+const unannouncedMs = 3_000;
+
+export function useAskedAgain(isWaiting: boolean, again: UseQueryExecute): void {
+  useEffect(() => {
+    if (!isWaiting) return;
+    const timer = setInterval(() => again({ requestPolicy: 'network-only' }), unannouncedMs);
+    return () => clearInterval(timer);
+  }, [isWaiting, again]);
 }
 
 export function runOf(event: EventFieldsFragment): string | null {

@@ -4,6 +4,7 @@ import type { PublicJwk } from '../../src/exports/archive/signing.ts';
 import { verifyExport } from '../../src/exports/archive/verify.ts';
 import { announced, answering, delivered, nobody } from '../exports/announced.ts';
 import { loadedByHand } from '../exports/by-hand.ts';
+import { mutateExport, request } from '../exports/story.ts';
 import { launch, startApp, type TestApp } from '../support/app.ts';
 import { expectAccessible, reachedByKeyboard, useChromium } from '../support/browser.ts';
 import { freshDatabase } from '../support/database.ts';
@@ -58,6 +59,28 @@ it('is cancelled where nothing works on it, and says what was refused where ther
   await page.getByLabel('Reason').fill('not today');
   await page.getByRole('button', { name: 'Cancel the export' }).click();
   await expect.poll(() => page.locator('[data-state]').first().textContent()).toBe('CANCELLED');
+});
+
+it('says where it is in the queue, which moves by what others do', async () => {
+  const env = { DATABASE_URL: await freshDatabase() };
+  const idle = await startApp({ env, worker: false });
+  const ids: string[] = [];
+  const working = await launch({ ...env, PACKHORSE_HOME: idle.config.home });
+  try {
+    for (const slug of ['first', 'second', 'third', 'fourth']) {
+      ids.push(await createWorkspace(idle, slug));
+      await load(working, ids.at(-1) ?? '');
+    }
+  } finally {
+    await working.stop();
+  }
+  const executions: string[] = [];
+  for (const workspaceId of ids) executions.push(await request(idle, workspaceId));
+  const [earliest = ''] = executions;
+  const { page } = await visit(`${idle.url}/workspaces/fourth/exports/${executions.at(-1)}#token=${await idle.token()}`);
+  await page.getByText('It is number 4 in the queue').waitFor();
+  await mutateExport(idle, 'cancelExportExecution', { exportExecutionId: earliest });
+  await page.getByText('It is number 3 in the queue').waitFor();
 });
 
 it('shows each attempt to tell a destination as it is made, and tells it again when it is asked to', async () => {

@@ -7,7 +7,7 @@ import { storeTarget } from '../../src/runs/targets/store.ts';
 import { startApp } from '../support/app.ts';
 import { expectAccessible, reachedByKeyboard, useChromium } from '../support/browser.ts';
 import { scriptedTarget } from '../support/scripted-target.ts';
-import { chain, registered } from '../support/states.ts';
+import { chain, registered, uuidOf } from '../support/states.ts';
 import { createWorkspace, mutate, readRun, register, stage, zipOf } from '../support/story.ts';
 
 const target = scriptedTarget();
@@ -51,6 +51,17 @@ it('is driven by its buttons, shows each step as it comes, and keeps the reasons
   }
   expect(await page.getByRole('button', { name: 'Pause' }).count()).toBe(0);
   expect({ elsewhere, faults }).toEqual({ elsewhere: [], faults: [] });
+});
+
+it('says that it is held although nothing has happened but time: its grant has run out', async () => {
+  target.script.submit = () => ({ is: 'unknown', message: 'it is away' });
+  const id = await registered(app, await createWorkspace(app, 'lapsed'), chain);
+  await mutate(app, 'startDataRun', { dataRunId: id });
+  const { page } = await open('lapsed', id);
+  await expect.poll(() => stepState(page, 'first').textContent()).toBe('SUBMITTING');
+  await app.app.db.pool.query('UPDATE run_grant SET expires_at = clock_timestamp() WHERE run_id = $1', [uuidOf(id)]);
+  await page.getByText('Nobody’s authority on the target scripted is in force').waitFor();
+  await mutate(app, 'cancelDataRun', { dataRunId: id });
 });
 
 it('says who has not confirmed to have stopped after a cancel', async () => {

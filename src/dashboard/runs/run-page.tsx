@@ -7,7 +7,7 @@ import { dataRunProgressDocument } from '../../client/documents.ts';
 import { runPageDocument } from '../../client/page-documents.ts';
 import { typed } from '../api.ts';
 import { Holds, ReadinessCard } from '../blockers.tsx';
-import { runOf, useLive } from '../live.ts';
+import { runOf, useAskedAgain, useLive } from '../live.ts';
 import { Bar, type Progress } from '../progress.tsx';
 import { Fault, Loading, Missing, State, When } from '../said.tsx';
 import { Section } from '../section.tsx';
@@ -26,6 +26,7 @@ export default function RunPage() {
   const { runId } = route.useParams();
   const [{ data, error }, again] = useLive(typed(runPageDocument), { id: runId }, (event) => runOf(event) === runId);
   const run = data?.dataRun;
+  useAskedAgain(run !== undefined && run !== null && moving.has(run.state), again);
   if (run) return <Shown key={run.id} run={run} />;
   if (error !== undefined) return <Fault error={error} again={() => again({ requestPolicy: 'network-only' })} />;
   return data === undefined ? <Loading what="the run" /> : <Missing what="run" />;
