@@ -56,10 +56,14 @@ export const workspaceRunsDocument = graphql(`
 `);
 
 export const workspacePastEventsDocument = graphql(`
-  query WorkspacePastEvents($slug: String!, $first: Int, $after: String, $last: Int, $before: String) {
+  query WorkspacePastEvents($slug: String!, $forward: Boolean!, $after: String, $before: String) {
     workspace(slug: $slug) {
       id
-      events(first: $first, after: $after, last: $last, before: $before) {
+      events(first: 50, after: $after) @include(if: $forward) {
+        edges { node { ...EventFields } }
+        pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+      }
+      pastEvents(last: 50, before: $before) @skip(if: $forward) {
         edges { node { ...EventFields } }
         pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
       }

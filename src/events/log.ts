@@ -46,7 +46,12 @@ export interface LogPage {
  */
 export async function readAfter(db: Db, scope: LogScope, after: bigint | null, limit: number): Promise<LogPage> {
   const from = after ?? 0n;
-  const ofSubject = subjectOf(scope);
+  const ofSubject =
+    scope.dataRunId !== undefined
+      ? Prisma.sql`AND e.data_run_id = ${scope.dataRunId}::uuid`
+      : scope.exportExecutionId !== undefined
+        ? Prisma.sql`AND e.export_execution_id = ${scope.exportExecutionId}::uuid`
+        : Prisma.empty;
   // One statement: read on its own, the horizon could be that of another moment. By hand, since Prisma's joins take twice as long.
   const rows = await db.prisma.$queryRaw<(LogEnds & (LifecycleEvent | { readonly position: null }))[]>`
     SELECT l.position AS last, l.horizon, ${selected} FROM workspace_log l LEFT JOIN LATERAL (
@@ -64,18 +69,13 @@ export async function readAfter(db: Db, scope: LogScope, after: bigint | null, l
   };
 }
 
-/** At most `limit` events before a position, the newest of them; before null: the newest of all. In commit order. What was pruned is not there. */
-export async function readBefore(db: Db, scope: LogScope, before: bigint | null, limit: number): Promise<LifecycleEvent[]> {
+/** At most `limit` events of the workspace before a position, the newest of them; before null: the newest of all. In commit order. What was pruned is not there. */
+export async function readBefore(db: Db, workspaceId: string, before: bigint | null, limit: number): Promise<LifecycleEvent[]> {
   const within = before === null ? Prisma.empty : Prisma.sql`AND e.position < ${before}`;
   const events = await db.prisma.$queryRaw<LifecycleEvent[]>`
     SELECT ${selected} FROM lifecycle_event e
-    WHERE e.workspace_id = ${scope.workspaceId}::uuid ${within} ${subjectOf(scope)} ORDER BY e.position DESC LIMIT ${limit}`;
+    WHERE e.workspace_id = ${workspaceId}::uuid ${within} ORDER BY e.position DESC LIMIT ${limit}`;
   return events.reverse();
-}
-
-function subjectOf({ dataRunId, exportExecutionId }: LogScope): Prisma.Sql {
-  if (dataRunId !== undefined) return Prisma.sql`AND e.data_run_id = ${dataRunId}::uuid`;
-  return exportExecutionId === undefined ? Prisma.empty : Prisma.sql`AND e.export_execution_id = ${exportExecutionId}::uuid`;
 }
 
 interface LogEnds {

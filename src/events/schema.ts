@@ -1,5 +1,4 @@
 // Events in the API: the types, and the connection that reads the same log that subscriptions deliver.
-import { InvalidInputError } from '../errors.ts';
 import type { LifecycleEvent } from '../generated/prisma/client.ts';
 import { builder } from '../graphql/builder.ts';
 import type { Context } from '../graphql/context.ts';
@@ -50,51 +49,31 @@ export const dataRunEvent = builder.prismaObject('LifecycleEvent', {
 export const eventPageArgs = builder.args((t) => ({
   first: t.int({ description: 'How many, at most 100; 20 if not given.' }),
   after: t.string({ description: 'A cursor: only what came after it.' }),
-  last: t.int({ description: 'How many of the newest, at most 100, still oldest first.' }),
-  before: t.string({ description: 'A cursor: only what came before it, the newest of that.' }),
 }));
 
-/**
- * A page of the log in the shape of a Relay connection: after a cursor, or from the oldest event that is left; or else before one, or up to
- * the newest.
- */
-export async function eventPage(context: Context, scope: LogScope, args: PageArgs) {
+/** A page of the log after a cursor, or from the oldest event that is left, in the shape of a Relay connection. */
+export async function eventPage(context: Context, scope: LogScope, args: Pick<PageArgs, 'first' | 'after'>) {
   const size = pageSize(args);
-  const isGiven = (side: 'first' | 'after' | 'last' | 'before') => args[side] !== null && args[side] !== undefined;
-  const isBackward = isGiven('last') || isGiven('before');
-  if (isBackward && (isGiven('first') || isGiven('after'))) {
-    throw new InvalidInputError('before', 'Ask for what came before a cursor, or for what came after one, not for both.');
-  }
-  const position = (cursor: string | null | undefined) =>
-    cursor === null || cursor === undefined ? null : decodeCursor(scope.workspaceId, cursor);
-  const found = isBackward
-    ? await pageBefore(context, scope, position(args.before), size)
-    : await pageAfter(context, scope, position(args.after), size);
-  const edges = found.events.map((event) => ({ cursor: encodeCursor(event.workspaceId, event.position), node: event }));
-  const { hasNextPage, hasPreviousPage } = found;
-  return {
-    edges,
-    pageInfo: { hasNextPage, hasPreviousPage, startCursor: edges[0]?.cursor ?? null, endCursor: edges.at(-1)?.cursor ?? null },
-  };
+  const after = positionOf(scope, args.after);
+  const { events, isCutOff } = await readAfter(context.db, scope, after, size + 1);
+  const hasPreviousPage = after === null ? isCutOff : after > 0n;
+  return pageOf(events.slice(0, size), { hasNextPage: events.length > size, hasPreviousPage });
 }
 
-interface Found {
-  readonly events: readonly LifecycleEvent[];
-  readonly hasNextPage: boolean;
-  readonly hasPreviousPage: boolean;
-}
-
-async function pageAfter({ db }: Context, scope: LogScope, after: bigint | null, size: number): Promise<Found> {
-  const { events, isCutOff } = await readAfter(db, scope, after, size + 1);
-  return {
-    events: events.slice(0, size),
-    hasNextPage: events.length > size,
-    hasPreviousPage: after === null ? isCutOff : after > 0n,
-  };
-}
-
-async function pageBefore({ db }: Context, scope: LogScope, before: bigint | null, size: number): Promise<Found> {
-  const events = await readBefore(db, scope, before, size + 1);
+/** The same of a workspace from the other end: the newest events before a cursor, or of all, still oldest first. */
+export async function pastEventPage(context: Context, workspaceId: string, args: Pick<PageArgs, 'last' | 'before'>) {
+  const size = pageSize(args);
+  const before = positionOf({ workspaceId }, args.before);
+  const events = await readBefore(context.db, workspaceId, before, size + 1);
   const hasPreviousPage = events.length > size;
-  return { events: hasPreviousPage ? events.slice(1) : events, hasNextPage: before !== null, hasPreviousPage };
+  return pageOf(hasPreviousPage ? events.slice(1) : events, { hasNextPage: before !== null, hasPreviousPage });
+}
+
+function positionOf({ workspaceId }: LogScope, cursor: string | null | undefined): bigint | null {
+  return cursor === null || cursor === undefined ? null : decodeCursor(workspaceId, cursor);
+}
+
+function pageOf(events: readonly LifecycleEvent[], more: { readonly hasNextPage: boolean; readonly hasPreviousPage: boolean }) {
+  const edges = events.map((event) => ({ cursor: encodeCursor(event.workspaceId, event.position), node: event }));
+  return { edges, pageInfo: { ...more, startCursor: edges[0]?.cursor ?? null, endCursor: edges.at(-1)?.cursor ?? null } };
 }

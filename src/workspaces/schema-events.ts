@@ -1,6 +1,6 @@
 // A workspace's log in the API.
 import { encodeCursor } from '../events/cursor.ts';
-import { eventPage, eventPageArgs, lifecycleEvent } from '../events/schema.ts';
+import { eventPage, eventPageArgs, lifecycleEvent, pastEventPage } from '../events/schema.ts';
 import { builder, connectionCost } from '../graphql/builder.ts';
 
 const workspaceEvents = builder.connectionObject(
@@ -25,5 +25,19 @@ builder.prismaObjectField('Workspace', 'events', (t) =>
     complexity: connectionCost,
     args: eventPageArgs,
     resolve: ({ id }, args, context) => eventPage(context, { workspaceId: id }, args),
+  }),
+);
+
+builder.prismaObjectField('Workspace', 'pastEvents', (t) =>
+  t.field({
+    type: workspaceEvents,
+    authScopes: { reader: true },
+    description: 'The same log from its other end: the newest events, or the newest before a cursor; still oldest first.',
+    complexity: connectionCost,
+    args: {
+      last: t.arg.int({ description: 'How many, at most 100; 20 if not given.' }),
+      before: t.arg.string({ description: 'A cursor: only what came before it.' }),
+    },
+    resolve: ({ id }, args, context) => pastEventPage(context, id, args),
   }),
 );

@@ -679,14 +679,16 @@ export type WorkspaceRunsQuery = { workspace: { id: string, dataRuns: { edges: A
 
 export type WorkspacePastEventsQueryVariables = Exact<{
   slug: string;
-  first?: number | null | undefined;
+  forward: boolean;
   after?: string | null | undefined;
-  last?: number | null | undefined;
   before?: string | null | undefined;
 }>;
 
 
-export type WorkspacePastEventsQuery = { workspace: { id: string, events: { edges: Array<{ node:
+export type WorkspacePastEventsQuery = { workspace: { id: string, events?: { edges: Array<{ node:
+          | { __typename: 'DataRunEvent', dataset: string | null, id: string, cursor: string, sequence: number, at: string, action: string, from: string | null, to: string, actor: string, cause: string | null, reason: string | null, requestId: string | null, dataRun: { id: string } }
+          | { __typename: 'ExportExecutionEvent', destination: string | null, id: string, cursor: string, sequence: number, at: string, action: string, from: string | null, to: string, actor: string, cause: string | null, reason: string | null, requestId: string | null, exportExecution: { id: string } }
+         }>, pageInfo: { hasNextPage: boolean, hasPreviousPage: boolean, startCursor: string | null, endCursor: string | null } }, pastEvents?: { edges: Array<{ node:
           | { __typename: 'DataRunEvent', dataset: string | null, id: string, cursor: string, sequence: number, at: string, action: string, from: string | null, to: string, actor: string, cause: string | null, reason: string | null, requestId: string | null, dataRun: { id: string } }
           | { __typename: 'ExportExecutionEvent', destination: string | null, id: string, cursor: string, sequence: number, at: string, action: string, from: string | null, to: string, actor: string, cause: string | null, reason: string | null, requestId: string | null, exportExecution: { id: string } }
          }>, pageInfo: { hasNextPage: boolean, hasPreviousPage: boolean, startCursor: string | null, endCursor: string | null } } } | null };
@@ -3006,10 +3008,23 @@ export const WorkspaceRunsDocument = new TypedDocumentString(`
   }
 }`) as unknown as TypedDocumentString<WorkspaceRunsQuery, WorkspaceRunsQueryVariables>;
 export const WorkspacePastEventsDocument = new TypedDocumentString(`
-    query WorkspacePastEvents($slug: String!, $first: Int, $after: String, $last: Int, $before: String) {
+    query WorkspacePastEvents($slug: String!, $forward: Boolean!, $after: String, $before: String) {
   workspace(slug: $slug) {
     id
-    events(first: $first, after: $after, last: $last, before: $before) {
+    events(first: 50, after: $after) @include(if: $forward) {
+      edges {
+        node {
+          ...EventFields
+        }
+      }
+      pageInfo {
+        hasNextPage
+        hasPreviousPage
+        startCursor
+        endCursor
+      }
+    }
+    pastEvents(last: 50, before: $before) @skip(if: $forward) {
       edges {
         node {
           ...EventFields

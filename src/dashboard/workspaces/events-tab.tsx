@@ -9,16 +9,13 @@ import { Wide } from '../wide.tsx';
 import type { ListProps } from './lists.tsx';
 import { useWorkspace } from './workspace-frame.tsx';
 
-const pageLength = 50;
-
 /** The log is kept oldest first: what comes next here came before. */
 export function EventsTab({ search: { after, before }, turn }: ListProps) {
   const { slug } = useWorkspace();
-  const page =
-    before === undefined ? { last: pageLength, ...(after === undefined ? {} : { before: after }) } : { first: pageLength, after: before };
+  const page = before === undefined ? { forward: false, before: after ?? null } : { forward: true, after: before };
   const [{ data, error }, again] = useLive(typed(workspacePastEventsDocument), { slug, ...page }, () => true);
   if (error !== undefined) return <Fault error={error} again={() => again({ requestPolicy: 'network-only' })} />;
-  const events = data?.workspace?.events;
+  const events = data?.workspace?.events ?? data?.workspace?.pastEvents;
   if (events === undefined) return <Loading what="events" />;
   const { hasNextPage, hasPreviousPage, startCursor, endCursor } = events.pageInfo;
   if (events.edges.length === 0) {
