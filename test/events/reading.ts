@@ -30,6 +30,8 @@ export const ringing = (db: Db, bell: Bell): Db => ({ ...db, announce: (topic) =
 
 export interface Reader {
   readonly events: LifecycleEvent[];
+  /** How often it has looked and found all that there was. */
+  looks(): number;
   /** All that it received, once it has received one with this reason. */
   until(reason: string): Promise<LifecycleEvent[]>;
   stop(): void;
@@ -40,9 +42,11 @@ export function read(db: Db, bell: Bell, scope: LogScope, after = 0n): Reader {
   const events: LifecycleEvent[] = [];
   const waiting = new Map<string, () => void>();
   const seen = new Set<string>();
+  let looks = 0;
+  const place = { from: null, at: () => {}, atTail: () => void looks++ };
   const failed = new Promise<never>((_resolve, reject) => {
     const run = async () => {
-      for await (const event of follow(db, bell, scope, after, stopping.signal)) {
+      for await (const event of follow(db, bell, scope, after, stopping.signal, place)) {
         events.push(event);
         seen.add(event.reason ?? '');
         waiting.get(event.reason ?? '')?.();
@@ -54,6 +58,7 @@ export function read(db: Db, bell: Bell, scope: LogScope, after = 0n): Reader {
   later(() => stopping.abort());
   return {
     events,
+    looks: () => looks,
     async until(reason) {
       if (!seen.has(reason)) await Promise.race([failed, new Promise<void>((resolve) => waiting.set(reason, resolve))]);
       return events;
