@@ -85,7 +85,8 @@ it('has the dashboard’s token among its headers, and leaves it nowhere', async
   }
   expect(asked.length).toBeGreaterThan(3);
   expect(asked.filter((url) => url.includes(token))).toEqual([]);
-  expect(await page.evaluate(() => JSON.stringify(localStorage))).toContain('signed'); // the query: what it keeps has been written
+  // The query: what it keeps has been written, which it does a moment later.
+  await expect.poll(() => page.evaluate(() => JSON.stringify(localStorage))).toContain('signed');
   expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain(token.slice(0, 40));
   await page.goto(`${app.url}/`);
   await page.getByRole('button', { name: 'Sign out' }).click();
