@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
 import sirv from 'sirv';
+import { pageHeaders } from './page-headers.ts';
 
 /** Whether it was the dashboard’s to answer. */
 export type Dashboard = (pathname: string, request: IncomingMessage, response: ServerResponse) => boolean;
@@ -46,22 +47,6 @@ function asTheyAre(response: ServerResponse): void {
 }
 
 function headers(nonce: string): Record<string, string> {
-  return {
-    'content-type': 'text/html; charset=utf-8',
-    'cache-control': 'no-store', // it names the files of this build, and its nonce holds once
-    'content-security-policy': [
-      "default-src 'none'",
-      `script-src 'self' 'nonce-${nonce}'`,
-      `style-src 'self' 'nonce-${nonce}'`,
-      "img-src 'self' data:",
-      "font-src 'self'",
-      "connect-src 'self'",
-      "base-uri 'none'",
-      "form-action 'none'",
-      "frame-ancestors 'none'",
-    ].join('; '),
-    'cross-origin-opener-policy': 'same-origin',
-    'referrer-policy': 'no-referrer',
-    'x-content-type-options': 'nosniff',
-  };
+  const own = [`script-src 'self' 'nonce-${nonce}'`, `style-src 'self' 'nonce-${nonce}'`, "img-src 'self' data:", "font-src 'self'"];
+  return { ...pageHeaders(own), 'cache-control': 'no-store' }; // it names the files of this build, and its nonce holds once
 }

@@ -1,5 +1,6 @@
 // GraphiQL: a page and nothing else. As an endpoint it would answer operations that no limit and no token guards.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pageHeaders } from './page-headers.ts';
 
 /**
  * Runs in the page. The dashboard keeps its token in this tab’s sessionStorage, under the same name: nothing of it is in an address or in what
@@ -12,25 +13,14 @@ const ofSession = `(() => {
   return { headers, initialHeaders: headers };
 })()`;
 
-const headers = {
-  'content-type': 'text/html; charset=utf-8',
-  // The editor is one inline script whose workers are blobs. What it holds may go to this server only.
-  'content-security-policy': [
-    "default-src 'none'",
-    "script-src 'unsafe-inline' blob:",
-    'worker-src blob:',
-    "style-src 'unsafe-inline'",
-    "img-src 'self' data:",
-    'font-src data:',
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; '),
-  'cross-origin-opener-policy': 'same-origin',
-  'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
-};
+// The editor is one inline script whose workers are blobs. What it holds may go to this server only.
+const headers = pageHeaders([
+  "script-src 'unsafe-inline' blob:",
+  'worker-src blob:',
+  "style-src 'unsafe-inline'",
+  "img-src 'self' data:",
+  'font-src data:',
+]);
 
 export function graphiql(endpoint: string): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   let page: Promise<string> | undefined;
