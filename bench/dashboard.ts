@@ -2,12 +2,11 @@
 // the browser's own event timing. Chromium is as a person has it, on the same machine as everything else.
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { type Browser, chromium, type Page } from 'playwright-core';
-import { inTransaction, openDb } from '../src/db.ts';
-import { startBell } from '../src/events/listen.ts';
+import type { Browser, Page } from 'playwright-core';
+import { launchChromium } from '../scripts/chromium.ts';
 import { globalId } from '../src/graphql/builder.ts';
-import { change, dataRunSubject } from '../src/lifecycle/transition.ts';
 import type { PostgresServer } from '../src/postgres/embedded.ts';
+import { openEventWriter } from './event-writer.ts';
 import { freshDatabase, median, packhorse, seedRuns, token } from './support.ts';
 
 const runs = 10_000;
@@ -31,10 +30,7 @@ export async function benchDashboard(postgres: PostgresServer, home: string): Pr
   const [wide = ''] = await seedRuns(url, 1, datasets);
   await chained(url, wide);
   const server = await packhorse(url, home);
-  const browser = await chromium.launch({
-    executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
-  });
+  const browser = await launchChromium();
   try {
     const page = await open(browser, `${server.url}/workspaces/bench#token=${await token()}`);
     await page.getByRole('table').waitFor();
@@ -128,17 +124,11 @@ async function tell(page: Page, what: string, act: () => Promise<void>): Promise
 
 /** Writes an event of the run again and again: each is one that the page answers by asking anew. */
 function changes(url: string, run: string): { stop(): Promise<void> } {
-  const bell = startBell(url, 1_000, () => {});
-  const quiet = openDb(url, { poolSize: 2, statementTimeoutMs: 10_000 });
-  const db = { ...quiet, announce: (topic: Parameters<typeof bell.ring>[0]) => bell.ring(topic) };
+  const writer = openEventWriter(url, run);
   let stopped = false;
   const loop = async () => {
     for (let n = 0; !stopped; n++) {
-      await inTransaction(db, async (tx) => {
-        const row = await tx.sql.dataRun.findUniqueOrThrow({ where: { id: run } });
-        const events = [{ action: 'SUBMIT', from: 'PENDING', to: 'SUBMITTING', dataset: `dataset-${n % datasets}` }];
-        await change(tx, dataRunSubject, row, { to: row.state, events }, { actor: 'bench' });
-      });
+      await writer.write(`dataset-${n % datasets}`);
       await sleep(changesEveryMs);
     }
   };
@@ -147,8 +137,7 @@ function changes(url: string, run: string): { stop(): Promise<void> } {
     async stop() {
       stopped = true;
       await running;
-      await bell.close();
-      await quiet.close();
+      await writer.close();
     },
   };
 }

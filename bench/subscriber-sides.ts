@@ -1,10 +1,8 @@
 // Who is measured: each side starts its server, says how one subscribes to it, and commits an event that its subscribers are to get.
 import pg from 'pg';
-import { inTransaction, openDb } from '../src/db.ts';
-import { startBell } from '../src/events/listen.ts';
 import { globalId } from '../src/graphql/builder.ts';
-import { change, dataRunSubject } from '../src/lifecycle/transition.ts';
 import type { Greeting } from './crowd-process.ts';
+import { openEventWriter, written } from './event-writer.ts';
 import { preparePostgraphile, startPostgraphile } from './postgraphile.ts';
 import { type ProcessOptions, packhorse, type ServerProcess, seedRuns, serverProcess, token } from './support.ts';
 
@@ -33,19 +31,15 @@ const fields = 'cursor sequence action from to at reason';
 
 export async function subscriberSides(url: string, home: string): Promise<Sides> {
   const [run = ''] = await seedRuns(url, 1, 1);
-  const bell = startBell(url, 1_000, () => {});
-  const quiet = openDb(url, { poolSize: 4, statementTimeoutMs: 10_000 });
-  const db = { ...quiet, announce: (topic: Parameters<typeof bell.ring>[0]) => bell.ring(topic) };
+  const writer = openEventWriter(url, run);
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  const workspace = await db.prisma.workspace.findUniqueOrThrow({ where: { slug: 'bench' } });
+  const { rows } = await client.query<{ id: string }>(`SELECT id FROM workspace WHERE slug = 'bench'`);
   const authorization = `Bearer ${await token()}`;
-  const variables = { w: globalId('Workspace', workspace.id) };
+  const variables = { w: globalId('Workspace', rows[0]?.id ?? '') };
   const query = `subscription ($w: ID!) { workspaceEvents(workspace: $w) { ${fields} ... on DataRunEvent { dataset dataRun { id state } } } }`;
   const content = {
-    action: 'SUBMIT',
-    from: 'PENDING',
-    to: 'SUBMITTING',
+    ...written,
     dataset: 'dataset-0',
     dataRun: { id: globalId('DataRun', run), state: 'RUNNING' },
   };
@@ -63,18 +57,7 @@ export async function subscriberSides(url: string, home: string): Promise<Sides>
     path: '/graphql',
     greeting: greeting(query),
     start: (options) => packhorse(url, home, { PACKHORSE_ROLE: 'api' }, options),
-    commit: (n) =>
-      inTransaction(db, async (tx) => {
-        const row = await tx.sql.dataRun.findUniqueOrThrow({ where: { id: run } });
-        const { action, from, to, dataset } = content;
-        await change(
-          tx,
-          dataRunSubject,
-          row,
-          { to: row.state, events: [{ action, from, to, dataset }] },
-          { actor: 'bench', reason: `#${n}#` },
-        );
-      }),
+    commit: (n) => writer.write(content.dataset, `#${n}#`),
   };
   const head = '{"id":"00000000-1111-4222-8333-444444444444","type":"next","payload":{"data":{"workspaceEvents":';
   const bare: Side = {
@@ -105,8 +88,7 @@ export async function subscriberSides(url: string, home: string): Promise<Sides>
     authorization,
     async close() {
       await client.end();
-      await bell.close();
-      await quiet.close();
+      await writer.close();
     },
   };
 }

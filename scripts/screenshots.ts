@@ -4,7 +4,8 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
+import { launchChromium } from './chromium.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 
@@ -46,10 +47,7 @@ async function take(page: Page, name: string): Promise<void> {
 
 const home = mkdtempSync(path.join(tmpdir(), 'packhorse-screenshots-'));
 const demo = await startDemo(home);
-const browser = await chromium.launch({
-  executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
-});
+const browser = await launchChromium();
 try {
   const page = await browser.newPage({ viewport: { width: 1_280, height: 800 }, colorScheme: 'light' });
   await page.goto(demo.dashboard);

@@ -1,7 +1,8 @@
 // Chromium as a person has it, for the calling test file; what its pages ask of others than our server, and what goes wrong in them, is noted.
 import { AxeBuilder } from '@axe-core/playwright';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { launchChromium } from '../../scripts/chromium.ts';
 
 export interface Opened {
   readonly page: Page;
@@ -14,10 +15,7 @@ export interface Opened {
 export function useChromium(): (url: string, options?: BrowserContextOptions) => Promise<Opened> {
   let browser: Browser;
   beforeAll(async () => {
-    browser = await chromium.launch({
-      executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
-      args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
-    });
+    browser = await launchChromium();
   });
   afterAll(() => browser.close());
   return async (url, options = {}) => {
