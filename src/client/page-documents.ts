@@ -59,15 +59,13 @@ export const workspacePastEventsDocument = graphql(`
   query WorkspacePastEvents($slug: String!, $forward: Boolean!, $after: String, $before: String) {
     workspace(slug: $slug) {
       id
-      events(first: 50, after: $after) @include(if: $forward) {
-        edges { node { ...EventFields } }
-        pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
-      }
-      pastEvents(last: 50, before: $before) @skip(if: $forward) {
-        edges { node { ...EventFields } }
-        pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
-      }
+      events(first: 50, after: $after) @include(if: $forward) { ...EventPage }
+      pastEvents(last: 50, before: $before) @skip(if: $forward) { ...EventPage }
     }
+  }
+  fragment EventPage on WorkspaceEventsConnection {
+    edges { node { ...EventFields } }
+    pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
   }
 `);
 

@@ -110,14 +110,15 @@ export function useLive<Result, Variables extends AnyVariables>(
 }
 
 /** What can change without an event: a queue moves by what other workspaces do, and a grant ends with the time. */
-const unannouncedMs = 3_000;
+export const unannouncedMs = 3_000;
 
-export function useAskedAgain(isWaiting: boolean, again: UseQueryExecute): void {
+/** Every so many milliseconds; null: what can change makes an event. */
+export function useAskedAgain(everyMs: number | null, again: UseQueryExecute): void {
   useEffect(() => {
-    if (!isWaiting) return;
-    const timer = setInterval(() => again({ requestPolicy: 'network-only' }), unannouncedMs);
+    if (everyMs === null) return;
+    const timer = setInterval(() => again({ requestPolicy: 'network-only' }), everyMs);
     return () => clearInterval(timer);
-  }, [isWaiting, again]);
+  }, [everyMs, again]);
 }
 
 export function runOf(event: EventFieldsFragment): string | null {

@@ -693,6 +693,11 @@ export type WorkspacePastEventsQuery = { workspace: { id: string, events?: { edg
           | { __typename: 'ExportExecutionEvent', destination: string | null, id: string, cursor: string, sequence: number, at: string, action: string, from: string | null, to: string, actor: string, cause: string | null, reason: string | null, requestId: string | null, exportExecution: { id: string } }
          }>, pageInfo: { hasNextPage: boolean, hasPreviousPage: boolean, startCursor: string | null, endCursor: string | null } } } | null };
 
+export type EventPageFragment = { edges: Array<{ node:
+      | { __typename: 'DataRunEvent', dataset: string | null, id: string, cursor: string, sequence: number, at: string, action: string, from: string | null, to: string, actor: string, cause: string | null, reason: string | null, requestId: string | null, dataRun: { id: string } }
+      | { __typename: 'ExportExecutionEvent', destination: string | null, id: string, cursor: string, sequence: number, at: string, action: string, from: string | null, to: string, actor: string, cause: string | null, reason: string | null, requestId: string | null, exportExecution: { id: string } }
+     }>, pageInfo: { hasNextPage: boolean, hasPreviousPage: boolean, startCursor: string | null, endCursor: string | null } };
+
 export type WorkspaceExportsQueryVariables = Exact<{
   slug: string;
   filter?: ExportExecutionFilter | null | undefined;
@@ -929,34 +934,6 @@ export const RunFieldsFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"RunFields"}) as unknown as TypedDocumentString<RunFieldsFragment, unknown>;
-export const EventFieldsFragmentDoc = new TypedDocumentString(`
-    fragment EventFields on LifecycleEvent {
-  __typename
-  id
-  cursor
-  sequence
-  at
-  action
-  from
-  to
-  actor
-  cause
-  reason
-  requestId
-  ... on DataRunEvent {
-    dataset
-    dataRun {
-      id
-    }
-  }
-  ... on ExportExecutionEvent {
-    destination
-    exportExecution {
-      id
-    }
-  }
-}
-    `, {"fragmentName":"EventFields"}) as unknown as TypedDocumentString<EventFieldsFragment, unknown>;
 export const ExportFieldsFragmentDoc = new TypedDocumentString(`
     fragment ExportFields on ExportExecution {
   id
@@ -1068,6 +1045,74 @@ export const HoldFieldsFragmentDoc = new TypedDocumentString(`
   subject
 }
     `, {"fragmentName":"HoldFields"}) as unknown as TypedDocumentString<HoldFieldsFragment, unknown>;
+export const EventFieldsFragmentDoc = new TypedDocumentString(`
+    fragment EventFields on LifecycleEvent {
+  __typename
+  id
+  cursor
+  sequence
+  at
+  action
+  from
+  to
+  actor
+  cause
+  reason
+  requestId
+  ... on DataRunEvent {
+    dataset
+    dataRun {
+      id
+    }
+  }
+  ... on ExportExecutionEvent {
+    destination
+    exportExecution {
+      id
+    }
+  }
+}
+    `, {"fragmentName":"EventFields"}) as unknown as TypedDocumentString<EventFieldsFragment, unknown>;
+export const EventPageFragmentDoc = new TypedDocumentString(`
+    fragment EventPage on WorkspaceEventsConnection {
+  edges {
+    node {
+      ...EventFields
+    }
+  }
+  pageInfo {
+    hasNextPage
+    hasPreviousPage
+    startCursor
+    endCursor
+  }
+}
+    fragment EventFields on LifecycleEvent {
+  __typename
+  id
+  cursor
+  sequence
+  at
+  action
+  from
+  to
+  actor
+  cause
+  reason
+  requestId
+  ... on DataRunEvent {
+    dataset
+    dataRun {
+      id
+    }
+  }
+  ... on ExportExecutionEvent {
+    destination
+    exportExecution {
+      id
+    }
+  }
+}`, {"fragmentName":"EventPage"}) as unknown as TypedDocumentString<EventPageFragment, unknown>;
 export const CreateWorkspaceDocument = new TypedDocumentString(`
     mutation CreateWorkspace($input: CreateWorkspaceInput!) {
   createWorkspace(input: $input) {
@@ -3012,30 +3057,10 @@ export const WorkspacePastEventsDocument = new TypedDocumentString(`
   workspace(slug: $slug) {
     id
     events(first: 50, after: $after) @include(if: $forward) {
-      edges {
-        node {
-          ...EventFields
-        }
-      }
-      pageInfo {
-        hasNextPage
-        hasPreviousPage
-        startCursor
-        endCursor
-      }
+      ...EventPage
     }
     pastEvents(last: 50, before: $before) @skip(if: $forward) {
-      edges {
-        node {
-          ...EventFields
-        }
-      }
-      pageInfo {
-        hasNextPage
-        hasPreviousPage
-        startCursor
-        endCursor
-      }
+      ...EventPage
     }
   }
 }
@@ -3063,6 +3088,19 @@ export const WorkspacePastEventsDocument = new TypedDocumentString(`
     exportExecution {
       id
     }
+  }
+}
+fragment EventPage on WorkspaceEventsConnection {
+  edges {
+    node {
+      ...EventFields
+    }
+  }
+  pageInfo {
+    hasNextPage
+    hasPreviousPage
+    startCursor
+    endCursor
   }
 }`) as unknown as TypedDocumentString<WorkspacePastEventsQuery, WorkspacePastEventsQueryVariables>;
 export const WorkspaceExportsDocument = new TypedDocumentString(`

@@ -1,11 +1,12 @@
 // Who was told that a package is there: each attempt, what was answered, and telling once more.
 import { Anchor, Button, Group, Stack, Table, Text, Title } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import { useClient } from 'urql';
 import { redeliverDocument } from '../../client/page-documents.ts';
 import { typed } from '../api.ts';
 import { Confirm, refusalOf } from '../confirm.tsx';
+import { useAskedAgain } from '../live.ts';
 import { State, When } from '../said.tsx';
 import { useMay } from '../viewer.ts';
 import { Wide } from '../wide.tsx';
@@ -20,7 +21,7 @@ const pauseMs = 2_000;
 export function Deliveries({ exportPackage: { state, deliveries }, destinations, again }: PackageProps) {
   const { slug } = useWorkspace();
   const mayTell = useMay('data-export:execute');
-  useAskedAgain(deliveries, again);
+  useAskedAgain(nextLookMs(deliveries), again);
   const settings = (
     <Anchor inherit underline="always" renderRoot={(props) => <Link {...props} to="/workspaces/$slug/export-settings" params={{ slug }} />}>
       export settings
@@ -71,14 +72,11 @@ export function Deliveries({ exportPackage: { state, deliveries }, destinations,
 }
 
 /** An attempt that fails and is to be repeated makes no event: while something is to be sent, the page looks by itself. */
-function useAskedAgain(deliveries: readonly Delivery[], again: () => void): void {
-  useEffect(() => {
-    const times = deliveries.flatMap(({ nextAttemptAt }) => (nextAttemptAt === null ? [] : [Date.parse(nextAttemptAt)]));
-    if (times.length === 0) return;
-    const inMs = Math.min(...times) - Date.now() + 1_000;
-    const timer = setTimeout(again, Math.min(Math.max(inMs, pauseMs), 60_000)); // clocks differ, and somebody may redeliver
-    return () => clearTimeout(timer);
-  });
+function nextLookMs(deliveries: readonly Delivery[]): number | null {
+  const times = deliveries.flatMap(({ nextAttemptAt }) => (nextAttemptAt === null ? [] : [Date.parse(nextAttemptAt)]));
+  if (times.length === 0) return null;
+  const inMs = Math.min(...times) - Date.now() + 1_000;
+  return Math.min(Math.max(inMs, pauseMs), 60_000); // clocks differ, and somebody may redeliver
 }
 
 interface ToldProps {

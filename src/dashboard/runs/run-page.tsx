@@ -7,12 +7,12 @@ import { dataRunProgressDocument } from '../../client/documents.ts';
 import { runPageDocument } from '../../client/page-documents.ts';
 import { typed } from '../api.ts';
 import { Holds, ReadinessCard } from '../blockers.tsx';
-import { runOf, useAskedAgain, useLive } from '../live.ts';
+import { runOf, unannouncedMs, useAskedAgain, useLive } from '../live.ts';
 import { Bar, type Progress } from '../progress.tsx';
 import { Fault, Loading, Missing, State, When } from '../said.tsx';
 import { Section } from '../section.tsx';
 import { GrantCard } from './grant-card.tsx';
-import type { Run } from './run.ts';
+import { atWork, type Run } from './run.ts';
 import { RunActions } from './run-actions.tsx';
 import { RunEvents } from './run-events.tsx';
 import { type Plan, RunPlan } from './run-plan.tsx';
@@ -26,7 +26,7 @@ export default function RunPage() {
   const { runId } = route.useParams();
   const [{ data, error }, again] = useLive(typed(runPageDocument), { id: runId }, (event) => runOf(event) === runId);
   const run = data?.dataRun;
-  useAskedAgain(run !== undefined && run !== null && moving.has(run.state), again);
+  useAskedAgain(run && moving.has(run.state) ? unannouncedMs : null, again);
   if (run) return <Shown key={run.id} run={run} />;
   if (error !== undefined) return <Fault error={error} again={() => again({ requestPolicy: 'network-only' })} />;
   return data === undefined ? <Loading what="the run" /> : <Missing what="run" />;
@@ -142,7 +142,6 @@ function Shown({ run }: { readonly run: Run }) {
 }
 
 const moving = new Set<string>(['RUNNING', 'PAUSED']);
-const atWork = new Set<string>(['SUBMITTING', 'ACTIVE', 'CANCELLING']);
 
 /** Between events, twice a second, how far it is. Only of what is at work: of the rest the newest reading knows more. */
 function useProgress(run: Run): {

@@ -5,7 +5,7 @@ import type { DataRunProgressSubscription } from '../../client/gql/graphql.ts';
 import { bytesIn, count, toneOf } from '../said.tsx';
 import { Wide } from '../wide.tsx';
 import { aboutIn, leftOf, lengthIn, rateOf, type Sample, seen } from './rates.ts';
-import type { Run } from './run.ts';
+import { atWork, type Run } from './run.ts';
 
 export type SeenProgress = DataRunProgressSubscription['dataRunProgress'];
 
@@ -19,7 +19,6 @@ interface RunTimelineProps {
   readonly progressOf: (step: Step) => Progress;
 }
 
-const atWork = new Set<string>(['SUBMITTING', 'ACTIVE', 'CANCELLING']);
 const hasRows = new Set<string>(['SUCCEEDED', 'BLOCKED']);
 
 export function RunTimeline({ run, progress, progressOf }: RunTimelineProps) {

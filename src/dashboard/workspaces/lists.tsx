@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import type { DataRunState, ExportExecutionState, RunRowFragment, WorkspaceExportsQuery } from '../../client/gql/graphql.ts';
 import { workspaceDatasetsDocument, workspaceExportsDocument, workspaceRunsDocument } from '../../client/page-documents.ts';
 import { typed } from '../api.ts';
-import { exportOf, runOf, useAskedAgain, useLive } from '../live.ts';
+import { exportOf, runOf, unannouncedMs, useAskedAgain, useLive } from '../live.ts';
 import { Paging, type Place, pageOf } from '../paging.tsx';
 import { Bar } from '../progress.tsx';
 import { bytesIn, count, Empty, Fault, Loading, State, When } from '../said.tsx';
@@ -87,7 +87,8 @@ export function ExportsTab({ search, turn }: ListProps) {
     { slug, filter, ...pageOf(search) },
     (event) => exportOf(event) !== null,
   );
-  useAskedAgain(data?.workspace?.exportExecutions.edges.some(({ node }) => node.state === 'QUEUED') ?? false, again);
+  const isQueued = data?.workspace?.exportExecutions.edges.some(({ node }) => node.state === 'QUEUED');
+  useAskedAgain(isQueued ? unannouncedMs : null, again);
   if (error !== undefined) return <Fault error={error} again={() => again({ requestPolicy: 'network-only' })} />;
   const exports = data?.workspace?.exportExecutions;
   if (exports === undefined) return <Loading what="exports" />;
