@@ -1,18 +1,15 @@
-// Every check of a row by itself, and of keys within the file, as SQL over the stage: one scan when all is well.
+// Every check of a row by itself, as SQL over the stage: one scan when all is well.
 import type pg from 'pg';
-import type { Field, TableSchema } from '../packages/plan.ts';
+import type { Field } from '../packages/plan.ts';
+import { collectFaults, type Faults, noFaultsYet, type ToldRule } from './faults.ts';
 import { lexical, ordered, safelyTyped } from './lexical.ts';
-import type { RowError } from './outcome.ts';
 import { postgresPattern } from './pattern.ts';
 import { firstErrorsLimit, LoadFailure, sqlState } from './reading.ts';
-import type { Staged } from './stage.ts';
+import { findRepeatsAmongFaulty } from './repeats.ts';
+import { fieldsOf, type Staged, type StagedText, shownChars } from './stage.ts';
 import { literal } from './table.ts';
 
-export interface Rule {
-  readonly code: string;
-  readonly field: string | null;
-  /** What is wrong, without the value: "is not an integer". */
-  readonly says: string;
+interface Rule extends ToldRule {
   /** SQL, true for a bad row; sound on any row. */
   readonly bad: string;
   /** The same where the types of the row are known to be right: a cast without its check. */
@@ -21,15 +18,7 @@ export interface Rule {
   readonly value: string;
 }
 
-export interface Faults {
-  /** Single faults, and the rows that have one. */
-  readonly count: number;
-  readonly rows: number;
-  readonly first: readonly RowError[];
-}
-
 const patternTimeoutMs = 60_000;
-const shownChars = 100;
 
 const nouns: Record<Field['type'], string> = {
   string: 'a string',
@@ -44,15 +33,6 @@ const nouns: Record<Field['type'], string> = {
   yearmonth: 'a year and month (YYYY-MM)',
 };
 
-interface Checked {
-  readonly field: Field;
-  readonly text: string;
-  readonly index: number;
-}
-
-const fieldsOf = (staged: Staged): Checked[] =>
-  staged.schema.fields.map((field, index) => ({ field, index, text: staged.fields[index]?.text ?? 'NULL::text' }));
-
 const bounds = [
   ['minimum', 'MINIMUM', '<', 'is less than'],
   ['maximum', 'MAXIMUM', '>', 'is more than'],
@@ -60,7 +40,7 @@ const bounds = [
   ['exclusiveMaximum', 'EXCLUSIVE_MAXIMUM', '>=', 'is not less than'],
 ] as const;
 
-function fieldRules({ field, text, index }: Checked, staged: Staged): Rule[] {
+function fieldRules({ field, text, index }: StagedText, staged: Staged): Rule[] {
   const { constraints } = field;
   const { valid } = lexical(field, text);
   const rule = (code: string, says: string, bad: string): Rule => ({ code, field: field.name, says, bad, value: text });
@@ -175,120 +155,48 @@ async function patternRules(client: pg.ClientBase, staged: Staged): Promise<Rule
   return rules;
 }
 
-/** A key within the file: the second and every later row with the same value is at fault. */
-async function duplicateFaults(
-  client: pg.ClientBase,
-  staged: Staged,
-  rules: Rule[],
-  fields: readonly string[],
-  primary: boolean,
-  unsound: boolean,
-): Promise<void> {
-  const parts = fieldsOf(staged).filter(({ field }) => fields.includes(field.name));
-  const keys = parts.map(({ field, text }) => (unsound ? safelyTyped(field, text) : lexical(field, text).typed));
-  const whole = parts.map(({ text }) => `${text} IS NOT NULL`).join(' AND ');
-  const { rows } = await client.query<{ found: boolean }>(
-    `SELECT EXISTS (SELECT 1 FROM stage WHERE ${whole} GROUP BY ${keys.map((key) => `(${key})`).join(', ')} HAVING count(*) > 1) AS found`,
-  );
-  if (!rows[0]?.found) return;
-  const says = primary ? 'repeats a primary key of an earlier row' : 'repeats a value of an earlier row that must be unique';
-  const value = parts.length === 1 ? (parts[0]?.text ?? 'NULL') : `jsonb_build_array(${parts.map(({ text }) => text).join(', ')})::text`;
-  rules.push({ code: primary ? 'PRIMARY_KEY' : 'UNIQUE', field: fields.join(', '), says, bad: 'false', value: 'NULL::text' });
-  const sound = keys.map((key) => `(${key}) IS NOT NULL`).join(' AND ');
-  await client.query(
-    `INSERT INTO fault SELECT n, ${rules.length - 1}, value FROM (
-       SELECT n, left(${value}, ${shownChars}) AS value, row_number() OVER (PARTITION BY ${keys.map((key) => `(${key})`).join(', ')} ORDER BY n) AS nth
-       FROM stage WHERE ${whole}${unsound ? ` AND ${sound}` : ''}) AS keyed WHERE nth > 1`,
-  );
-}
-
-/** What must be unique besides the primary key. */
-export function uniqueFieldSets(schema: Pick<TableSchema, 'fields' | 'primaryKey' | 'uniqueKeys'>): (readonly string[])[] {
-  const stated = [
-    ...schema.uniqueKeys,
-    ...schema.fields.filter(({ constraints }) => constraints.unique === true).map(({ name }) => [name]),
-  ];
-  const seen = new Set([[...schema.primaryKey].sort().join('\0')]);
-  return stated.filter((fields) => {
-    const key = [...fields].sort().join('\0');
-    return fields.length > 0 && !seen.has(key) && seen.add(key);
-  });
-}
-
-export async function checkRows(client: pg.ClientBase, staged: Staged): Promise<Faults> {
-  await client.query(
-    'DROP TABLE IF EXISTS pg_temp.fault; CREATE TEMP TABLE fault (n bigint, rule int, value text, faults int NOT NULL DEFAULT 1)',
-  );
+/** The rows that are at fault by themselves. With `each` every one of them is told, so that it can be left out; else the first, and keys that are there twice too. */
+export async function checkRows(client: pg.ClientBase, staged: Staged, each: boolean): Promise<Faults> {
+  await noFaultsYet(client);
   await refuseUnsoundConstraints(client, staged);
-  const rules = [
+  const rules: Rule[] = [
     ...fieldsOf(staged).flatMap((checked) => fieldRules(checked, staged)),
     ...referenceRules(staged),
     ...(await patternRules(client, staged)),
   ];
-  let unsound = false;
-  if (rules.length > 0) {
-    const any = (conditions: readonly string[]) =>
-      conditions.length === 0 ? 'false' : conditions.map((condition) => `(${condition})`).join(' OR ');
-    const types = any(rules.filter(({ badTyped }) => badTyped === undefined).map(({ bad }) => bad));
-    const rest = any(rules.flatMap(({ badTyped }) => badTyped ?? []));
-    // CASE keeps the order: no cast before its check, and no check twice.
-    const suspect = `CASE WHEN ${types} THEN true ELSE ${rest} END`;
-    const { rows } = await client.query<{ found: boolean }>(`SELECT EXISTS (SELECT 1 FROM stage WHERE ${suspect}) AS found`);
-    unsound = rows[0]?.found ?? false;
-    if (unsound) await listFaults(client, rules, suspect);
+  const any = (conditions: readonly string[]) =>
+    conditions.length === 0 ? 'false' : conditions.map((condition) => `(${condition})`).join(' OR ');
+  const types = any(rules.filter(({ badTyped }) => badTyped === undefined).map(({ bad }) => bad));
+  const rest = any(rules.flatMap(({ badTyped }) => badTyped ?? []));
+  // CASE keeps the order: no cast before its check, and no check twice.
+  const suspect = `CASE WHEN ${types} THEN true ELSE ${rest} END`;
+  const { rows } = await client.query<{ found: boolean }>(`SELECT EXISTS (SELECT 1 FROM stage WHERE ${suspect}) AS found`);
+  const told: ToldRule[] = [...rules];
+  if (rows[0]?.found === true) {
+    await (each ? listAll(client, rules, suspect) : listFirst(client, rules, suspect));
+    // When all else is well the unique indexes of the table will tell, mostly; `checkKeys` is for when they cannot.
+    if (!each) await findRepeatsAmongFaulty(client, staged, told);
   }
-  // When all else is well the unique indexes of the table will tell, mostly; `checkKeys` is for when they cannot.
-  if (unsound) await findDuplicates(client, staged, rules, true);
-  return collectFaults(client, rules);
+  return collectFaults(client, told);
+}
+
+const testOf = (rules: readonly Rule[]) =>
+  `CROSS JOIN LATERAL (VALUES ${rules.map(({ bad, value }, at) => `(${at}, ${bad}, ${value})`).join(', ')}) AS t (rule, bad, value)`;
+const shown = `n, rule, left(value, ${shownChars})`;
+
+async function listAll(client: pg.ClientBase, rules: readonly Rule[], suspect: string): Promise<void> {
+  await client.query(
+    `INSERT INTO fault SELECT ${shown} FROM (SELECT * FROM stage WHERE ${suspect} OFFSET 0) AS stage ${testOf(rules)} WHERE bad`,
+  );
 }
 
 /** Each fault of the first bad rows, which hold the first faults; of the others only how many: rule by rule a row costs 20 µs, and not 2. */
-async function listFaults(client: pg.ClientBase, rules: readonly Rule[], suspect: string): Promise<void> {
+async function listFirst(client: pg.ClientBase, rules: readonly Rule[], suspect: string): Promise<void> {
   const { rows } = await client.query<{ last: string }>(
     `SELECT max(n) AS last FROM (SELECT n FROM stage WHERE ${suspect} ORDER BY n LIMIT ${firstErrorsLimit}) AS first`,
   );
   const last = rows[0]?.last ?? '0';
-  const tests = rules.map(({ bad, value }, at) => `(${at}, ${bad}, ${value})`).join(', ');
   const count = rules.map(({ bad }) => `((${bad}) IS TRUE)::int`).join(' + ');
-  await client.query(
-    `INSERT INTO fault SELECT n, rule, left(value, ${shownChars}) FROM stage CROSS JOIN LATERAL (VALUES ${tests}) AS t (rule, bad, value) WHERE n <= ${last} AND bad`,
-  );
+  await client.query(`INSERT INTO fault SELECT ${shown} FROM stage ${testOf(rules)} WHERE n <= ${last} AND bad`);
   await client.query(`INSERT INTO fault SELECT n, NULL, NULL, ${count} FROM stage WHERE n > ${last} AND ${suspect}`);
-}
-
-async function findDuplicates(client: pg.ClientBase, staged: Staged, rules: Rule[], unsound: boolean): Promise<void> {
-  if (staged.schema.primaryKey.length > 0) await duplicateFaults(client, staged, rules, staged.schema.primaryKey, true, unsound);
-  for (const fields of uniqueFieldSets(staged.schema)) await duplicateFaults(client, staged, rules, fields, false, unsound);
-}
-
-/** Keys that the file has twice, in a file whose rows are sound. */
-export async function checkKeys(client: pg.ClientBase, staged: Staged): Promise<Faults> {
-  const rules: Rule[] = [];
-  await findDuplicates(client, staged, rules, false);
-  return collectFaults(client, rules);
-}
-
-export async function collectFaults(client: pg.ClientBase, rules: readonly Pick<Rule, 'code' | 'field' | 'says'>[]): Promise<Faults> {
-  const { rows: counts } = await client.query<{ count: string; rows: string }>(
-    'SELECT coalesce(sum(faults), 0) AS count, count(DISTINCT n) AS rows FROM fault',
-  );
-  const count = Number(counts[0]?.count ?? 0);
-  if (count === 0) return { count: 0, rows: 0, first: [] };
-  const { rows } = await client.query<{ n: string; rule: number; value: string | null }>(
-    `SELECT n, rule, value FROM fault WHERE rule IS NOT NULL ORDER BY n, rule LIMIT ${firstErrorsLimit}`,
-  );
-  const first = rows.flatMap(({ n, rule: at, value }): RowError[] => {
-    const rule = rules[at];
-    if (rule === undefined) return [];
-    const subject = rule.field === null ? `Row ${n}` : `Row ${n}: "${rule.field}"`;
-    return [
-      {
-        row: Number(n),
-        field: rule.field,
-        code: rule.code,
-        message: `${subject} ${rule.says}${value === null ? '' : `: ${JSON.stringify(value)}`}.`,
-      },
-    ];
-  });
-  return { count, rows: Number(counts[0]?.rows ?? 0), first };
 }

@@ -122,11 +122,23 @@ export interface CsvRead {
   readonly faults: ReadFaults;
 }
 
+const quoted = (cell: string) => `"${cell.replaceAll('"', '""')}"`;
+
+/** What has no fields went through the stage as one text, since nothing else can be written while COPY is. Here it leaves. */
+async function rejectUnread(client: pg.ClientBase): Promise<number> {
+  const { rowCount } = await client.query(
+    `WITH gone AS (DELETE FROM stage WHERE record <> '' RETURNING n, record::json AS read)
+     INSERT INTO reject (n, reason, record) SELECT n, read ->> 'reason', read ->> 'cells' FROM gone`,
+  );
+  return rowCount ?? 0;
+}
+
 export async function readCsvSlowly(
   client: pg.ClientBase,
   reader: ByteReader,
   dialect: CsvDialect,
   schema: TableSchema | null,
+  keepsRejects: boolean,
   signal: AbortSignal,
 ): Promise<CsvRead> {
   const { record, blankAbove, seen } = await readAhead(reader, dialect);
@@ -153,9 +165,12 @@ export async function readCsvSlowly(
       const problems = rowProblems(row, cells, matched);
       if (problems.length > 0) {
         addRowFault(faults, problems);
-        continue;
+        if (!keepsRejects) continue;
+        const reason = problems.map(({ message }) => message).join(' ');
+        out += `${row},${quoted(JSON.stringify({ reason, cells: JSON.stringify(cells) }))}${','.repeat(matched.width)}\n`;
+      } else {
+        out += `${row},,${cells.map(quoted).join(',')}\n`;
       }
-      out += `${row},${cells.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',')}\n`;
       if (out.length >= batchChars) {
         yield Buffer.from(out);
         out = '';
@@ -164,9 +179,10 @@ export async function readCsvSlowly(
     if (out !== '') yield Buffer.from(out);
   }
   try {
-    const columns = ['n', ...Array.from({ length: matched.width }, (_, index) => stagedColumn(index))];
-    const rows = await copyInto(client, lines(), { table: 'stage', columns, delimiter: ',', quote: '"', signal });
-    return { matched, rows, faults };
+    const columns = ['n', 'record', ...Array.from({ length: matched.width }, (_, index) => stagedColumn(index))];
+    const copied = await copyInto(client, lines(), { table: 'stage', columns, delimiter: ',', quote: '"', signal });
+    const unread = keepsRejects && faults.rows > 0 ? await rejectUnread(client) : 0;
+    return { matched, rows: copied - unread, faults };
   } catch (error) {
     throw malformed(error, dialect.header ? 1 : 0);
   } finally {

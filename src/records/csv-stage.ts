@@ -79,6 +79,7 @@ export async function stageCsv(
   source: FileSource,
   dialect: CsvDialect,
   schema: TableSchema | null,
+  keepsRejects: boolean,
 ): Promise<Staged> {
   const attempt = async (read: (reader: ByteReader) => Promise<CsvRead>): Promise<CsvRead> => {
     const reader = byteReader(fileBytes(source));
@@ -90,7 +91,7 @@ export async function stageCsv(
       await reader.close();
     }
   };
-  const slowly = () => attempt((reader) => readCsvSlowly(client, reader, dialect, schema, source.signal));
+  const slowly = () => attempt((reader) => readCsvSlowly(client, reader, dialect, schema, keepsRejects, source.signal));
   let read: CsvRead;
   if (copyReads(dialect)) {
     const fast = dialect;
@@ -108,5 +109,6 @@ export async function stageCsv(
     fields: matched.schema.fields.map((field, index) => ({ text: csvText(field, matched.positions[index] ?? null, matched.schema) })),
     kinds: false,
     faults: read.faults,
+    source: { from: 'stage', cells: matched.positions.map((position) => (position === null ? 'NULL' : stagedColumn(position))) },
   };
 }

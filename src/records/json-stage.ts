@@ -4,7 +4,6 @@ import type { Field, TableSchema } from '../packages/plan.ts';
 import { byteReader, type FileSource, fileBytes } from './bytes.ts';
 import { inferredSchema, type Matched, matchHeader, matchPositions } from './header.ts';
 import { arrayElements, ndjsonLines } from './json-lines.ts';
-import type { RowError } from './outcome.ts';
 import { firstErrorsLimit, noReadFaults, type ReadFaults, rowLimit, sqlState, unreadable } from './reading.ts';
 import { copyInto, createStage, type Staged, stagedColumn } from './stage.ts';
 import { literal } from './table.ts';
@@ -24,37 +23,47 @@ async function copyDocuments(client: pg.ClientBase, source: FileSource, format: 
   }
 }
 
-/** Takes faulty rows out of `stage_doc`: all are counted, the first of them described. */
-async function deleteFaulty(
+interface Unread {
+  /** SQL over `stage_doc`: which rows. */
+  readonly which: string;
+  /** SQL: the row's number, what is wrong with it, and the rest of the sentence that begins with "Row 5". */
+  readonly row: string;
+  readonly code: string;
+  readonly says: string;
+}
+
+/** Takes rows that cannot be read out of `stage_doc`: all are counted, and the first of them told. */
+async function takeOut(
   client: pg.ClientBase,
-  condition: string,
+  { which, row, code, says }: Unread,
   faults: ReadFaults,
-  describe: (n: number, width: number | null) => RowError,
-  width = 'NULL::int',
+  keepsRejects: boolean,
 ): Promise<void> {
-  const { rows } = await client.query<{ n: string; width: number | null; count: string }>(
-    `WITH gone AS (DELETE FROM stage_doc WHERE ${condition} RETURNING n, ${width} AS width)
-     SELECT n, width, count(*) OVER () AS count FROM gone ORDER BY n LIMIT ${firstErrorsLimit}`,
+  const kept = keepsRejects ? ', kept AS (INSERT INTO reject (n, reason, record) SELECT n, message, record FROM gone)' : '';
+  const { rows } = await client.query<{ n: string; code: string; message: string; count: string }>(
+    `WITH gone AS (DELETE FROM stage_doc WHERE ${which} RETURNING ${row} AS n, ${code} AS code, 'Row ' || (${row}) || ' ' || ${says} AS message, doc::text AS record)${kept}
+     SELECT n, code, message, count(*) OVER () AS count FROM gone ORDER BY n LIMIT ${firstErrorsLimit}`,
   );
   const count = Number(rows[0]?.count ?? 0);
   faults.count += count;
   faults.rows += count;
-  for (const { n, width: found } of rows) faults.first.push(describe(Number(n), found));
+  for (const { n, code: found, message } of rows) faults.first.push({ row: Number(n), field: null, code: found, message });
 }
 
 // An odd number of backslashes before u0000.
 const nulEscape = literal('(?:^|[^\\\\])(?:\\\\\\\\)*\\\\u0000');
 
 /** jsonb cannot hold \u0000: rows with it are told apart as text, the others go on. */
-async function copyAroundNul(client: pg.ClientBase, source: FileSource, format: 'json' | 'ndjson'): Promise<ReadFaults> {
+async function copyAroundNul(
+  client: pg.ClientBase,
+  source: FileSource,
+  format: 'json' | 'ndjson',
+  keepsRejects: boolean,
+): Promise<ReadFaults> {
   await copyDocuments(client, source, format, 'text');
   const faults = noReadFaults();
-  await deleteFaulty(client, `doc ~ ${nulEscape}`, faults, (n) => ({
-    row: n,
-    field: null,
-    code: 'NUL_CHARACTER',
-    message: `Row ${n} has a NUL character (\\u0000) in a text.`,
-  }));
+  const says = literal('has a NUL character (\\u0000) in a text.');
+  await takeOut(client, { which: `doc ~ ${nulEscape}`, row: 'n', code: "'NUL_CHARACTER'", says }, faults, keepsRejects);
   await client.query('ALTER TABLE stage_doc ALTER COLUMN doc TYPE jsonb USING doc::jsonb');
   return faults;
 }
@@ -146,22 +155,18 @@ async function shapeOf(client: pg.ClientBase, schema: TableSchema | null, header
 }
 
 /** Rows that are of the other kind than the first, and arrays of another length. They leave the stage. */
-async function setAside(client: pg.ClientBase, shape: Shape, faults: ReadFaults): Promise<void> {
+async function setAside(client: pg.ClientBase, shape: Shape, faults: ReadFaults, keepsRejects: boolean): Promise<void> {
   const data = `n > ${shape.headers}`;
-  await deleteFaulty(client, `${data} AND jsonb_typeof(doc) <> '${shape.kind}'`, faults, (n) => {
-    const row = n - shape.headers;
-    const other = shape.kind === 'array' ? 'object' : 'array';
-    return { row, field: null, code: 'TYPE', message: `Row ${row} is an ${other}, the first is an ${shape.kind}.` };
-  });
+  const row = `n - ${shape.headers}`;
+  const other = `'is an ${shape.kind === 'array' ? 'object' : 'array'}, the first is an ${shape.kind}.'`;
+  const ofOtherKind = { which: `${data} AND jsonb_typeof(doc) <> '${shape.kind}'`, row, code: "'TYPE'", says: other };
+  await takeOut(client, ofOtherKind, faults, keepsRejects);
   if (shape.kind === 'object') return;
   const expected = shape.matched.width;
   const width = 'jsonb_array_length(doc)';
-  const describe = (n: number, found: number | null): RowError => {
-    const row = n - shape.headers;
-    const code = (found ?? 0) < expected ? 'TOO_FEW_CELLS' : 'TOO_MANY_CELLS';
-    return { row, field: null, code, message: `Row ${row} has ${found} cells, expected ${expected}.` };
-  };
-  await deleteFaulty(client, `${data} AND ${width} <> ${expected}`, faults, describe, width);
+  const code = `CASE WHEN ${width} < ${expected} THEN 'TOO_FEW_CELLS' ELSE 'TOO_MANY_CELLS' END`;
+  const says = `'has ' || ${width} || ' cells, expected ${expected}.'`;
+  await takeOut(client, { which: `${data} AND ${width} <> ${expected}`, row, code, says }, faults, keepsRejects);
 }
 
 export async function stageJson(
@@ -170,20 +175,21 @@ export async function stageJson(
   format: 'json' | 'ndjson',
   stated: TableSchema | null,
   header: boolean,
+  keepsRejects: boolean,
 ): Promise<Staged> {
   let faults = noReadFaults();
   try {
     await copyDocuments(client, source, format, 'jsonb').catch(async (error: unknown) => {
       // 22P05: text that jsonb cannot hold, which is \u0000 (a lone surrogate is 22P02).
       if (sqlState(error) !== '22P05') throw error;
-      faults = await copyAroundNul(client, source, format);
+      faults = await copyAroundNul(client, source, format, keepsRejects);
     });
   } catch (error) {
     throw rowLimit(error, 'reading') ?? malformed(error);
   }
   const shape = await shapeOf(client, stated, header);
   const { schema, positions } = shape.matched;
-  await setAside(client, shape, faults);
+  await setAside(client, shape, faults, keepsRejects);
   await createStage(client, schema.fields.length);
   const lenient = stated === null;
   const places = schema.fields.map((field, index) => {
@@ -217,12 +223,14 @@ export async function stageJson(
     .catch((error: unknown) => {
       throw rowLimit(error, 'reading') ?? error;
     });
-  await client.query('DROP TABLE stage_doc');
+  // Of what is left out the stage has not everything: a value of another kind than its field's is not in it.
+  if (!keepsRejects) await client.query('DROP TABLE stage_doc');
   return {
     rows: inserted.rowCount ?? 0,
     schema,
     fields: schema.fields.map((_, index) => ({ text: stagedColumn(index) })),
     kinds: true,
     faults,
+    source: { from: `stage JOIN stage_doc ON stage_doc.n = stage.n + ${shape.headers}`, cells: places.map(({ text }) => text) },
   };
 }

@@ -1,10 +1,11 @@
 // Loads one dataset: read into the stage, check, then one transaction that makes rows, outcome and job real together.
 import type pg from 'pg';
-import { uniqueFieldSets } from './checks.ts';
 import { keepFromResets, prepareDataset, recordLoad } from './dataset-row.ts';
-import { endByError, endByRows, endByWriting, type Judged, type Reading, stageFile } from './judge.ts';
+import { endByError, endByWriting, type Judged, leavesOut, type Reading, siftRows, stageFile } from './judge.ts';
 import type { LoadOutcome } from './outcome.ts';
 import { storedRows } from './references.ts';
+import { keepRejects } from './rejects.ts';
+import { uniqueFieldSets } from './repeats.ts';
 import { inSession } from './session.ts';
 import type { Staged } from './stage.ts';
 import { qualified } from './table.ts';
@@ -57,13 +58,14 @@ async function write(client: pg.PoolClient, request: LoadRequest, staged: Staged
   const referred = staged.schema.foreignKeys.map(({ reference }) => reference.resource).filter((name) => name !== dataset.name);
   if (referred.length > 0) await keepFromResets(client, workspaceId, referred);
   const prepared = await prepareDataset(client, request, dataset, staged.schema, uniqueFieldSets(staged.schema));
-  return endByWriting(client, request, staged, prepared, storedRows(client, workspaceId), async (held) => {
-    const written = await writeRows(client, staged, prepared, held);
+  return endByWriting(client, request, staged, prepared, storedRows(client, workspaceId), async (left, held) => {
+    const written = await writeRows(client, left, prepared, held);
     const { loaded, updated, rowCount } = written;
     await prepared.finish();
     // What reads the table next must not take it for the table it was. A tenth of a second for a million rows.
     if ((loaded + updated) * 10 > rowCount) await client.query(`ANALYZE ${qualified(prepared.table)}`);
     await recordLoad(client, prepared, rowCount);
+    if (leavesOut(request)) await keepRejects(client, request.runId, dataset.name, left);
     return written;
   });
 }
@@ -74,10 +76,11 @@ async function run(session: Session, request: LoadRequest): Promise<LoadOutcome 
   let staged: Staged | undefined;
   try {
     staged = await stageFile(client, request, hooks);
-    const end = await endByRows(client, staged);
-    if (end !== null) return await settleAs(end);
-    const sound = staged;
-    return await transact(session, () => write(client, request, sound));
+    const sifted = await siftRows(client, request, staged);
+    if (sifted.end !== null) return await settleAs(sifted.end);
+    const { left } = sifted;
+    staged = left;
+    return await transact(session, () => write(client, request, left));
   } catch (error) {
     const end = await endByError(client, error, staged);
     if (end === null) throw error;

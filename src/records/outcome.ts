@@ -38,7 +38,11 @@ export interface RowErrors {
   readonly first: readonly RowError[];
 }
 
-export type LoadOutcome =
-  | { readonly state: 'succeeded'; readonly rows: RowAccount }
-  | { readonly state: 'blocked'; readonly rows: RowAccount; readonly blockers: readonly Blocker[] }
-  | { readonly state: 'failed'; readonly rows: RowAccount; readonly failure: Failure; readonly errors: RowErrors };
+export const noErrors: RowErrors = { count: 0, first: [] };
+
+/** `errors`: of the rows that were left out, or that the load failed by. */
+export type LoadOutcome = { readonly rows: RowAccount; readonly errors: RowErrors } & (
+  | { readonly state: 'succeeded' }
+  | { readonly state: 'blocked'; readonly blockers: readonly Blocker[] }
+  | { readonly state: 'failed'; readonly failure: Failure }
+);

@@ -4,11 +4,12 @@ import type { Readable } from 'node:stream';
 import type pg from 'pg';
 import type { Failure } from '../errors.ts';
 import type { DatasetPlan, TableSchema } from '../packages/plan.ts';
-import { uniqueFieldSets } from './checks.ts';
 import { findDataset, isOccupied, planColumns, refuseBrokenKey, type Standing, uniqueKeysOf } from './dataset-row.ts';
-import { endByError, endByRows, endByWriting, type Judged, stageFile } from './judge.ts';
-import { type LoadOutcome, noRows } from './outcome.ts';
+import { allErrors } from './faults.ts';
+import { endByError, endByWriting, type Judged, siftRows, stageFile } from './judge.ts';
+import { type LoadOutcome, noErrors, noRows } from './outcome.ts';
 import { type FindRows, type Referable, storedRows } from './references.ts';
+import { uniqueFieldSets } from './repeats.ts';
 import { inSession } from './session.ts';
 import type { Staged } from './stage.ts';
 import { definitionOf, indexChanges, live, physicalType, qualified, type UniqueKey, uniqueOn } from './table.ts';
@@ -45,14 +46,16 @@ export function planLoads<T>(pool: pg.Pool, request: PlanRequest, signal: AbortS
       let staged: Staged | undefined;
       try {
         staged = await stageFile(client, { ...request, dataset }, { signal, open: () => request.open(dataset), progress: () => {} });
-        const outcome = await endByRows(client, staged);
-        return outcome === null ? await then(staged) : { outcome, removed: 0 };
+        const sifted = await siftRows(client, { ...request, dataset }, staged);
+        if (sifted.end !== null) return { outcome: sifted.end, removed: 0 };
+        staged = sifted.left;
+        return await then(staged);
       } catch (error) {
         const outcome = await endByError(client, error, staged);
         if (outcome !== null) return { outcome, removed: 0 };
         const failure = request.sourceFailure(error);
         if (failure === null) throw error;
-        return { outcome: { state: 'failed', rows: noRows, failure, errors: { count: 0, first: [] } }, removed: 0 };
+        return { outcome: { state: 'failed', rows: noRows, failure, errors: noErrors }, removed: 0 };
       }
     };
     const asked = async (dataset: DatasetPlan, then: (staged: Staged) => Promise<PlannedLoad>): Promise<PlannedLoad> => {
@@ -63,9 +66,10 @@ export function planLoads<T>(pool: pg.Pool, request: PlanRequest, signal: AbortS
     return work({
       load: (dataset) => asked(dataset, (staged) => inOne(client, () => plan(client, { ...request, dataset }, staged, beside))),
       check: async (dataset) => {
-        const sound = async ({ rows }: Staged): Promise<PlannedLoad> => {
-          const outcome: LoadOutcome = { state: 'succeeded', rows: { ...noRows, source: rows, unprocessed: rows } };
-          return { outcome, removed: 0 };
+        const sound = async (left: Staged): Promise<PlannedLoad> => {
+          const rejected = left.faults.rows;
+          const rows = { ...noRows, source: left.rows + rejected, rejected, unprocessed: left.rows };
+          return { outcome: { state: 'succeeded', rows, errors: allErrors(left, noErrors) }, removed: 0 };
         };
         return (await asked(dataset, sound)).outcome;
       },
@@ -121,8 +125,8 @@ async function plan(client: pg.ClientBase, request: Judged & PlanRequest, staged
   const stored = storedRows(client, workspaceId);
   const find: FindRows = async (name) => beside.rows(name) ?? stored(name);
   let removed = 0;
-  const outcome = await endByWriting(client, request, staged, standing, find, async (held) => {
-    const { leaving, ...written } = await writeBeside(client, staged, standing, held);
+  const outcome = await endByWriting(client, request, staged, standing, find, async (left, held) => {
+    const { leaving, ...written } = await writeBeside(client, left, standing, held);
     removed = leaving;
     // As a load's: they find a key that the file has twice, and one that is too long. Row numbers are no key of the file.
     for (const key of keys) if (!key.columns.includes('row_id')) await client.query(`CREATE UNIQUE INDEX ${uniqueOn(standing.into, key)}`);

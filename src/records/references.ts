@@ -1,11 +1,11 @@
 // Foreign keys against the live rows of other datasets as they are committed now, and of the dataset itself as it will be.
 import type pg from 'pg';
 import type { FieldType, ForeignKey } from '../packages/plan.ts';
-import { collectFaults, type Faults, type Rule } from './checks.ts';
 import { findDataset, type Standing } from './dataset-row.ts';
+import { collectFaults, type Faults, type ToldRule } from './faults.ts';
 import { lexical } from './lexical.ts';
 import type { Blocker } from './outcome.ts';
-import type { Staged } from './stage.ts';
+import { type Staged, shownChars } from './stage.ts';
 import { currentColumns, type DatasetColumn, family, live, qualified } from './table.ts';
 
 const sampleLimit = 10;
@@ -28,11 +28,11 @@ export const typedField = (staged: Staged, name: string): { type: FieldType; val
 };
 
 /** Part of the stage as a table: `n`, and the typed values of some fields as `<prefix>1…`. */
-function stageOf(staged: Staged, fields: readonly string[], prefix: string): string {
+export function stageOf(staged: Staged, fields: readonly string[], prefix: string): string {
   return `(SELECT n${fields.map((name, index) => `, ${typedField(staged, name).value} AS ${prefix}${index + 1}`).join('')} FROM stage)`;
 }
 
-const notHeld = (alias: string) => `NOT EXISTS (SELECT 1 FROM held h WHERE h.n = ${alias}.n)`;
+export const notHeld = (alias: string) => `NOT EXISTS (SELECT 1 FROM held h WHERE h.n = ${alias}.n)`;
 
 interface Check {
   readonly key: ForeignKey;
@@ -157,6 +157,11 @@ async function holdFollowers(client: pg.ClientBase, staged: Staged, standing: St
   return rowCount ?? 0;
 }
 
+/** Rows that are not written although they are valid. */
+export async function holdNone(client: pg.ClientBase): Promise<void> {
+  await client.query('DROP TABLE IF EXISTS pg_temp.held; CREATE TEMP TABLE held (n bigint, fk int, key text COLLATE "C")');
+}
+
 /** Holds back rows whose references are missing: in `held`, with the rows that lose their target by that. Returns the blockers. */
 export async function holdBack(
   client: pg.ClientBase,
@@ -214,36 +219,18 @@ export async function missingReferences(
   const checks = await checksFor(find, dataset, staged, standing);
   for (const check of checks) {
     await client.query(
-      `INSERT INTO fault SELECT s.n, ${check.index}, left(${shownKey(check.key)}, 100) FROM ${stageOf(staged, check.key.fields, 'a')} s WHERE ${whole(check.key)} AND ${check.missing}`,
+      `INSERT INTO fault SELECT s.n, ${check.index}, left(${shownKey(check.key)}, ${shownChars}) FROM ${stageOf(staged, check.key.fields, 'a')} s WHERE ${whole(check.key)} AND ${check.missing}`,
     );
   }
-  const rules = checks.map(
-    ({ key }): Pick<Rule, 'code' | 'field' | 'says'> => ({ code: 'MISSING_REFERENCE', field: key.fields.join(', '), says: says(key) }),
-  );
-  return collectFaults(client, rules);
+  return collectFaults(client, missingRules(staged));
 }
 
-/** Values that must be unique and that a live row, which stays, has already. */
-export async function takenValues(
-  client: pg.ClientBase,
-  staged: Staged,
-  standing: Standing,
-  uniques: readonly (readonly string[])[],
-): Promise<Faults> {
-  const { primaryKey } = staged.schema;
-  const column = (name: string) => `t.${standing.columns.find((candidate) => candidate.name === name)?.column ?? 'row_id'}`;
-  for (const [index, fields] of uniques.entries()) {
-    const same = fields.map((name, at) => `${column(name)} = s.a${at + 1}`).join(' AND ');
-    const written = primaryKey.map((name, at) => `${column(name)} = r.p${at + 1}`).join(' AND ');
-    await client.query(
-      `INSERT INTO fault SELECT s.n, ${index}, left(s.a1::text, 100) FROM ${stageOf(staged, fields, 'a')} s JOIN ${standing.from} t ON ${same}
-       WHERE t.${live} AND ${notHeld('s')} AND NOT EXISTS (SELECT 1 FROM ${stageOf(staged, primaryKey, 'p')} r WHERE ${written} AND ${notHeld('r')})`,
-    );
-  }
-  const rules = uniques.map((fields) => ({
-    code: 'UNIQUE',
-    field: fields.join(', '),
-    says: `must be unique and is taken by a row that is already there`,
-  }));
-  return collectFaults(client, rules);
+const missingRules = ({ schema }: Staged): ToldRule[] =>
+  schema.foreignKeys.map((key) => ({ code: 'MISSING_REFERENCE', field: key.fields.join(', '), says: says(key) }));
+
+/** What is held back, as faults of rows. Nothing is held then. */
+export async function heldAsFaults(client: pg.ClientBase, staged: Staged): Promise<Faults> {
+  await client.query(`INSERT INTO fault SELECT n, fk, left(key, ${shownChars}) FROM held`);
+  await holdNone(client);
+  return collectFaults(client, missingRules(staged));
 }

@@ -3,8 +3,8 @@
 import { type Prisma, postgresFault } from '../db.ts';
 import { ConflictError } from '../errors.ts';
 import { readKeptSchema } from '../packages/table-schema.ts';
-import { uniqueFieldSets } from './checks.ts';
 import { uniqueKeysOf } from './dataset-row.ts';
+import { uniqueFieldSets } from './repeats.ts';
 import { alignIndexes, currentColumns, type DatasetColumn, live, primaryKeyOf, qualified, type Statements } from './table.ts';
 import { refuseWhileReferred, type Undone } from './undo-references.ts';
 

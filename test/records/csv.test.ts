@@ -27,7 +27,7 @@ async function read(client: pg.PoolClient, path: 'fast' | 'slow', text: Buffer, 
     const result =
       path === 'fast'
         ? await readCsvFast(client, reader, { ...fastDialect, header }, null, signal)
-        : await readCsvSlowly(client, reader, { ...csvDialect, header }, null, signal);
+        : await readCsvSlowly(client, reader, { ...csvDialect, header }, null, false, signal);
     const columns = Array.from({ length: result.matched.width }, (_, index) => `f${index + 1}`);
     const { rows } = await client.query<(string | null)[]>({
       text: `SELECT ${columns.join(', ')} FROM stage ORDER BY n`,

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { noErrors } from '../../src/records/outcome.ts';
 import { account, field, inPieces, plan, recordsDatabase, schema, shared } from './loading.ts';
 
 const db = await recordsDatabase();
@@ -14,6 +15,7 @@ describe('loading with a primary key', () => {
     expect(await db.load(sacks, 'id,goods,kilos\n1,salt,1.50\n2,wool,\n3,"tin, ""bars""\nand ore",7\n')).toEqual({
       state: 'succeeded',
       rows: account({ source: 3, loaded: 3 }),
+      errors: noErrors,
     });
     expect(await db.rows('sacks')).toEqual([
       { id: '1', goods: 'salt', kilos: '1.50' },
@@ -24,6 +26,7 @@ describe('loading with a primary key', () => {
     expect(await db.load(sacks, 'id,goods,kilos\n1,salt,1.5\n2,wool,\n4,cloth,2\n')).toEqual({
       state: 'succeeded',
       rows: account({ source: 3, loaded: 1, updated: 1, unchanged: 1 }),
+      errors: noErrors,
     });
     expect((await db.rows('sacks')).map((row) => `${row.id} ${row.kilos}`)).toEqual(['2 null', '3 7', '1 1.5', '4 2']);
     const { rows } = await db.pool.query('SELECT row_count FROM dataset WHERE name = $1', ['sacks']);
@@ -60,7 +63,11 @@ describe('loading with a primary key', () => {
     };
     for (const goods of ['salt', 'wool']) await db.load(dataset, `id,goods\n1,${goods}\n`);
     const [salt] = await versions();
-    expect(await db.load(dataset, 'id,goods\n1,tin\n')).toEqual({ state: 'succeeded', rows: account({ source: 1, updated: 1 }) });
+    expect(await db.load(dataset, 'id,goods\n1,tin\n')).toEqual({
+      state: 'succeeded',
+      rows: account({ source: 1, updated: 1 }),
+      errors: noErrors,
+    });
     expect((await versions())[0]).toEqual(salt);
     expect(await db.load(dataset, 'id,goods\n1,tin\n')).toMatchObject({ rows: account({ source: 1, unchanged: 1 }) });
     expect((await db.pool.query(`SELECT row_count FROM dataset WHERE name = 'versions'`)).rows).toEqual([{ row_count: '1' }]);

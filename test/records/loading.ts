@@ -83,6 +83,7 @@ export interface LoadOptions {
   readonly workspaceId?: string;
   /** Another than one of its own. */
   readonly runId?: string;
+  readonly onInvalidRow?: LoadRequest['onInvalidRow'];
   readonly onMissingReference?: LoadRequest['onMissingReference'];
   readonly expandedBytesLimit?: number;
   readonly signal?: AbortSignal;
@@ -107,7 +108,7 @@ export async function recordsDatabase() {
       runId: options.runId ?? randomUUID(),
       storeJobId: randomUUID(),
       dataset,
-      onInvalidRow: 'FAIL',
+      onInvalidRow: options.onInvalidRow ?? 'FAIL',
       onMissingReference: options.onMissingReference ?? 'BLOCK',
       expandedBytesLimit: options.expandedBytesLimit ?? 1 << 30,
     };

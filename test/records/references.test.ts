@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { ForeignKey } from '../../src/packages/plan.ts';
+import { noErrors } from '../../src/records/outcome.ts';
 import { account, field, plan, recordsDatabase, schema } from './loading.ts';
 
 const db = await recordsDatabase();
@@ -22,6 +23,7 @@ describe('missing references', () => {
     expect(await db.load(dataset, 'id,code,batch\n1,salt,1\n2,salt,9\n3,,\n4,wool,1\n5,wool,1\n')).toEqual({
       state: 'blocked',
       rows: account({ source: 5, loaded: 2, blocked: 3 }),
+      errors: noErrors,
       blockers: [
         {
           code: 'MISSING_REFERENCE',
@@ -38,6 +40,7 @@ describe('missing references', () => {
     expect(await db.load(dataset, 'id,code,batch\n1,salt,1\n2,salt,9\n3,,\n4,wool,1\n5,wool,1\n')).toEqual({
       state: 'succeeded',
       rows: account({ source: 5, loaded: 3, unchanged: 2 }),
+      errors: noErrors,
     });
   });
 
