@@ -34,6 +34,16 @@ export class ConflictError extends Error {
   }
 }
 
+/** What a link of ours gave, and gives no more. Said to holders of a real link only. */
+export class GoneError extends Error {
+  override readonly name = 'GoneError';
+  readonly code: string;
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
 export class InvalidTransitionError extends Error {
   override readonly name = 'InvalidTransitionError';
   readonly code: string;

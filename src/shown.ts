@@ -1,4 +1,4 @@
-// What is shown of work that is under way: how far it is, and what it waits for.
+// What is shown of work: how far it is, what it waits for, and where what it made can be fetched.
 
 export interface Progress {
   readonly done: bigint;
@@ -15,4 +15,9 @@ export interface Hold {
   readonly message: string;
   readonly since: Date;
   readonly remedy: string;
+}
+
+export interface DownloadLink {
+  readonly url: string;
+  readonly expiresAt: Date;
 }

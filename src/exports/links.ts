@@ -2,17 +2,13 @@
 // against the rows each time, so that revoking, expiry and another workspace end it at once.
 import { isSignatureOf, signText } from '../auth/signed-text.ts';
 import type { Db } from '../db.ts';
-import { NotFoundError } from '../errors.ts';
+import { GoneError, NotFoundError } from '../errors.ts';
 import type { ExportPackage } from '../generated/prisma/client.ts';
+import type { DownloadLink } from '../shown.ts';
 
 export interface Links {
   readonly secret: Uint8Array;
   readonly publicUrl: () => string;
-}
-
-export interface DownloadLink {
-  readonly url: string;
-  readonly expiresAt: Date;
 }
 
 /** Never longer than asked, nor than the package itself is kept. */
@@ -33,16 +29,6 @@ export function linkTo(
 
 const toSign = (workspaceId: string, unsigned: string) => `GET ${unsigned} ${workspaceId}`;
 
-/** Why a link gives nothing: a code for programs, a sentence for people. */
-export class LinkError extends Error {
-  override readonly name = 'LinkError';
-  readonly code: 'LINK_EXPIRED' | 'LINK_REVOKED' | 'PACKAGE_EXPIRED';
-  constructor(code: LinkError['code'], message: string) {
-    super(message);
-    this.code = code;
-  }
-}
-
 // The signature is of the text, so that there is one way only to write a link.
 const form =
   /^(\/exports\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\/[a-z0-9-]+\.zip\?expires=(\d{1,12})&epoch=(\d{1,10}))&signature=([\w-]+)$/;
@@ -62,10 +48,10 @@ export async function followLink(db: Db, { secret }: Links, target: string): Pro
   const { execution, ...held } = found;
   const isOurs = isSignatureOf(secret, toSign(execution.workspaceId, unsigned), signature);
   if (!isOurs || held.workspaceId !== execution.workspaceId) throw new NotFoundError('download');
-  if (Number(epoch) !== held.linkEpoch) throw new LinkError('LINK_REVOKED', 'This link was revoked. Ask for a new one.');
+  if (Number(epoch) !== held.linkEpoch) throw new GoneError('LINK_REVOKED', 'This link was revoked. Ask for a new one.');
   // The row may say so a while before the sweep does.
   if (held.state !== 'PUBLISHED' || held.expiresAt === null || held.expiresAt.getTime() <= Date.now())
-    throw new LinkError('PACKAGE_EXPIRED', 'This export is no longer kept. Republish it, or request a new one.');
-  if (Number(expires) * 1_000 <= Date.now()) throw new LinkError('LINK_EXPIRED', 'This link has expired. Ask for a new one.');
+    throw new GoneError('PACKAGE_EXPIRED', 'This export is no longer kept. Republish it, or request a new one.');
+  if (Number(expires) * 1_000 <= Date.now()) throw new GoneError('LINK_EXPIRED', 'This link has expired. Ask for a new one.');
   return held;
 }

@@ -3,7 +3,7 @@ import { ConflictError, ForbiddenError, InvalidInputError, InvalidTransitionErro
 import { builder, idIn } from '../graphql/builder.ts';
 import { callerOf, viewerOf } from '../graphql/context.ts';
 import { keyDescription, reasonDescription, said } from '../graphql/said.ts';
-import type { DownloadLink } from './links.ts';
+import { downloadLink } from '../graphql/values.ts';
 import { cancelExportExecution, requestWorkspaceExport } from './operations.ts';
 import { issueDownloadLink, redeliver, republishExport, revokeDownloadLinks } from './package-operations.ts';
 
@@ -56,14 +56,6 @@ const redeliverInput = builder.inputType('RedeliverInput', {
 const revokeInput = builder.inputType('RevokeDownloadLinksInput', {
   description: 'Whose links to revoke.',
   fields: (t) => ({ exportPackageId: t.id({ required: true, description: packageId }) }),
-});
-
-const downloadLink = builder.objectRef<DownloadLink>('DownloadLink').implement({
-  description: 'A signed link to an archive. Whoever holds it may fetch it, with GET and ranges.',
-  fields: (t) => ({
-    url: t.exposeString('url', { description: 'The link.' }),
-    expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'When it ends.' }),
-  }),
 });
 
 builder.mutationFields((t) => ({

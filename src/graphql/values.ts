@@ -1,6 +1,6 @@
 // The small types that runs and exports share in the API.
 import type { Failure } from '../errors.ts';
-import type { Hold, Progress } from '../shown.ts';
+import type { DownloadLink, Hold, Progress } from '../shown.ts';
 import { builder } from './builder.ts';
 
 export const progressType = builder.objectRef<Progress>('Progress').implement({
@@ -32,6 +32,14 @@ export const failureType = builder.objectRef<Failure>('Failure').implement({
     phase: t.exposeString('phase', { description: 'What was being done.' }),
     retryable: t.exposeBoolean('retryable', { description: 'Whether the same again may succeed.' }),
     summary: t.exposeString('summary', { description: 'One or two sentences, for people.' }),
+  }),
+});
+
+export const downloadLink = builder.objectRef<DownloadLink>('DownloadLink').implement({
+  description: 'A signed link to an archive. Whoever holds it may fetch it with GET; that of an export also in ranges.',
+  fields: (t) => ({
+    url: t.exposeString('url', { description: 'The link.' }),
+    expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'When it ends.' }),
   }),
 });
 

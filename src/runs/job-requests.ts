@@ -1,6 +1,6 @@
 // What a remote job may ask of us with the URLs that it was given: its data, and to be looked at.
 import type { Readable } from 'node:stream';
-import { NotFoundError } from '../errors.ts';
+import { GoneError, NotFoundError } from '../errors.ts';
 import { openDatasetSource } from '../packages/inspect.ts';
 import type { Packages } from '../packages/operations.ts';
 import type { DatasetPlan, PackagePlan } from '../packages/plan.ts';
@@ -8,33 +8,23 @@ import { enqueue } from '../tasks/task.ts';
 import { type Attempt, readCallback, readDataLink } from './targets/links.ts';
 import { driveKey, driveRun } from './wake.ts';
 
-/** Why a link that is ours gives nothing: a code for programs, a sentence for people. */
-export class JobLinkError extends Error {
-  override readonly name = 'JobLinkError';
-  readonly code: 'LINK_EXPIRED' | 'JOB_ENDED' | 'PACKAGE_GONE';
-  constructor(code: JobLinkError['code'], message: string) {
-    super(message);
-    this.code = code;
-  }
-}
-
 export interface JobData {
   readonly dataset: DatasetPlan;
   readonly stream: Readable;
 }
 
-/** The file of the dataset that the link is for, while its step waits for the job. Throws NotFoundError or JobLinkError. */
+/** The file of the dataset that the link is for, while its step waits for the job. Throws NotFoundError or GoneError. */
 export async function openJobData(packages: Packages, target: string): Promise<JobData> {
   const { expired, ...attempt } = readDataLink(packages, target);
   const step = await waitingStep(packages, attempt);
-  if (step === null) throw new JobLinkError('JOB_ENDED', 'The dataset does not wait for this job any more.');
-  if (expired) throw new JobLinkError('LINK_EXPIRED', 'This link has expired.');
+  if (step === null) throw new GoneError('JOB_ENDED', 'The dataset does not wait for this job any more.');
+  if (expired) throw new GoneError('LINK_EXPIRED', 'This link has expired.');
   const held = step.run.package;
   const { storageKey: key, kind } = held;
   const plan = held.plan as unknown as PackagePlan; // written by registration in this shape, and only then can a run exist
   const dataset = plan.datasets.find(({ name }) => name === step.dataset);
   if (dataset === undefined || key === null || held.discardedAt !== null || (kind !== 'ZIP' && kind !== 'DESCRIPTOR')) {
-    throw new JobLinkError('PACKAGE_GONE', 'The staged package is no longer there.');
+    throw new GoneError('PACKAGE_GONE', 'The staged package is no longer there.');
   }
   return { dataset, stream: await openDatasetSource(packages.storage, { key, kind }, dataset, packages.limits) };
 }

@@ -2,16 +2,13 @@
 // breaks off instead, short of the length that it stated.
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import { NotFoundError } from '../errors.ts';
 import { AlteredError, archiveOf, checkedBlocks, type PublishedArchive } from '../exports/checked-blocks.ts';
-import { followLink, LinkError } from '../exports/links.ts';
+import { followLink } from '../exports/links.ts';
 import type { Exports } from '../exports/operations.ts';
 import type { ExportPackage } from '../generated/prisma/client.ts';
 import type { Log } from '../log.ts';
 import { type Storage, StorageError } from '../storage/storage.ts';
-
-/** Who does not read an answer holds a file open. Long, because a slow client's buffers empty by the megabyte, and so it seems idle between. */
-const longestIdleMs = 300_000;
+import { answer, isLeaving, longestIdleMs, refusedLink } from './answers.ts';
 
 export function isDownload(path: string): boolean {
   return path.startsWith('/exports/');
@@ -116,8 +113,7 @@ function refuse(response: ServerResponse, error: unknown, log: Log, packageId: s
     log.error({ err: error, packageId }, 'a download was broken off');
     return void response.destroy();
   }
-  if (error instanceof LinkError) return answer(response, 410, { code: error.code, message: error.message });
-  if (error instanceof NotFoundError) return answer(response, 404, { code: error.code, message: error.message });
+  if (refusedLink(response, error)) return;
   log.error({ err: error, packageId }, 'a download failed');
   if (error instanceof StorageError && error.code === 'NO_SUCH_OBJECT')
     return answer(response, 410, { code: 'PACKAGE_GONE', message: 'The archive is no longer in storage. Request a new export.' });
@@ -128,15 +124,4 @@ function refuse(response: ServerResponse, error: unknown, log: Log, packageId: s
     return answer(response, 500, { code: 'PACKAGE_ALTERED', message });
   }
   answer(response, 500, { code: 'INTERNAL_ERROR', message: 'The download failed. Try again later.' });
-}
-
-/** What a stream says where the client has gone, or was sent away. */
-function isLeaving(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return ['ABORT_ERR', 'ECONNRESET', 'EPIPE', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_PREMATURE_CLOSE'].includes(code);
-}
-
-function answer(response: ServerResponse, status: number, body: object): void {
-  if (response.destroyed) return;
-  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end(JSON.stringify(body));
 }

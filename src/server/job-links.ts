@@ -1,14 +1,11 @@
 // What remote jobs ask of us: GET their data, POST that there is news. The URLs are signed, and no token is looked at.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import { NotFoundError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Packages } from '../packages/operations.ts';
-import { answerCallback, JobLinkError, openJobData } from '../runs/job-requests.ts';
+import { answerCallback, openJobData } from '../runs/job-requests.ts';
 import { StorageError } from '../storage/storage.ts';
-
-/** Who does not read an answer holds a file open. */
-const longestIdleMs = 300_000;
+import { answer, longestIdleMs, refusedLink } from './answers.ts';
 
 const contentTypes = { csv: 'text/csv', json: 'application/json', ndjson: 'application/x-ndjson' } as const;
 
@@ -55,14 +52,9 @@ function refuse(response: ServerResponse, error: unknown, log: Log): void {
     log.warn({ err: error }, 'a job read its data and got no further');
     return void response.destroy(); // short of the length that was stated
   }
-  if (error instanceof NotFoundError) return answer(response, 404, { code: error.code, message: error.message });
-  if (error instanceof JobLinkError) return answer(response, 410, { code: error.code, message: error.message });
+  if (refusedLink(response, error)) return;
   log.error({ err: error }, 'a job could not be given its data');
   if (error instanceof StorageError)
     return answer(response, 503, { code: error.code, message: 'The data cannot be read now. Try again later.' });
   answer(response, 500, { code: 'INTERNAL_ERROR', message: 'The data cannot be read. Try again later.' });
-}
-
-function answer(response: ServerResponse, status: number, body: object): void {
-  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' }).end(JSON.stringify(body));
 }

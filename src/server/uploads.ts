@@ -4,6 +4,7 @@ import { ConflictError, InvalidInputError, InvalidPackageError, NotFoundError } 
 import type { Log } from '../log.ts';
 import { checkUploadUrl, type Packages, receivePackage } from '../packages/operations.ts';
 import { StorageError } from '../storage/storage.ts';
+import { answer } from './answers.ts';
 
 const form = /^\/uploads\/([0-9a-f-]{36})$/;
 
@@ -52,9 +53,4 @@ function refuse(response: ServerResponse, error: unknown, log: Log): void {
   if (error instanceof StorageError)
     return answer(response, 507, { code: error.code, message: 'The package could not be stored. Try again later.' });
   answer(response, 500, { code: 'INTERNAL_ERROR', message: 'The upload failed. Try again later.' });
-}
-
-function answer(response: ServerResponse, status: number, body: object): void {
-  if (response.destroyed) return;
-  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
