@@ -79,6 +79,7 @@ export interface Config {
   /** How many events a subscriber that was up to date may fall behind. */
   readonly streamBacklog: number;
   readonly eventRetentionDays: number;
+  readonly rejectedRowDays: number;
   readonly logLevel: (typeof logLevels)[number];
   readonly limits: Limits;
 }
@@ -144,6 +145,7 @@ const settings = z.object({
   PACKHORSE_GRANT_HOURS: whole(24, 1, 8_760),
   PACKHORSE_STAGED_HOURS: whole(24, 1, 8_760),
   PACKHORSE_EVENT_RETENTION_DAYS: whole(365, 1, 36_500),
+  PACKHORSE_REJECTED_ROW_DAYS: whole(30, 1, 36_500),
   PACKHORSE_LEASE_MS: whole(30_000, 100, longestTimer),
   PACKHORSE_HEARTBEAT_MS: whole(10_000, 10, longestTimer),
   PACKHORSE_POLL_MS: whole(5_000, 10, longestTimer),
@@ -231,6 +233,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     planDeadlineMs: value.PACKHORSE_PLAN_DEADLINE_MS,
     streamBacklog: value.PACKHORSE_STREAM_BACKLOG,
     eventRetentionDays: value.PACKHORSE_EVENT_RETENTION_DAYS,
+    rejectedRowDays: value.PACKHORSE_REJECTED_ROW_DAYS,
     logLevel: value.PACKHORSE_LOG_LEVEL,
     limits: {
       bodyBytes: value.PACKHORSE_MAX_BODY_BYTES,

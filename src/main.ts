@@ -200,6 +200,7 @@ export async function startPackhorse(config: Config, log: Log, targets?: PartOpt
         exports: config.exportSlots,
         pollMs: config.pollMs,
         eventRetentionDays: config.eventRetentionDays,
+        rejectedRowDays: config.rejectedRowDays,
         log,
       });
       undo.push(() => worker.stop());

@@ -8,6 +8,7 @@ import { dispatchExports } from './exports/wake.ts';
 import type { Log } from './log.ts';
 import { forgetExpiredKeys } from './once.ts';
 import { discardExpired } from './packages/tasks.ts';
+import { forgetRejects } from './records/rejects.ts';
 import { type RunTasks, reapRuns, runTaskList } from './runs/tasks.ts';
 import { loadStoreJob } from './runs/wake.ts';
 
@@ -26,6 +27,7 @@ export interface WorkerOptions {
   /** How often the reaper looks. */
   readonly pollMs: number;
   readonly eventRetentionDays: number;
+  readonly rejectedRowDays: number;
   readonly log: Log;
 }
 
@@ -107,12 +109,16 @@ function startReaper(tasks: Tasks, { pollMs, log }: WorkerOptions): Worker {
 
 const choresEveryMs = 10 * 60_000;
 
-function startChores({ runs: { driver, loader, stop }, exports }: Tasks, { eventRetentionDays: days, log }: WorkerOptions): Worker {
+function startChores(
+  { runs: { driver, loader, stop }, exports }: Tasks,
+  { eventRetentionDays, rejectedRowDays, log }: WorkerOptions,
+): Worker {
   const chores = [
     () => discardExpired({ db: driver.db, storage: loader.storage }),
     () => forgetExpiredKeys(driver.db),
     () => tidyExports(exports),
-    () => pruneEvents(driver.db, { days, stop }),
+    () => pruneEvents(driver.db, { days: eventRetentionDays, stop }),
+    () => forgetRejects(driver.db.pool, { days: rejectedRowDays, stop }),
   ];
   return repeat(choresEveryMs, () => each(chores, (error) => log.error({ err: error }, 'the housekeeping failed')));
 }

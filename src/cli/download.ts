@@ -1,13 +1,11 @@
 // An export's archive brought to this machine: through as many connections as it takes, and only kept if it is what was published.
-import { createHash } from 'node:crypto';
-import { access, constants, open, rename, rm, stat } from 'node:fs/promises';
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { issueDownloadLinkDocument } from '../client/export-documents.ts';
 import type { ExportFieldsFragment } from '../client/gql/graphql.ts';
 import { ClientError, type Connection, causeOf, execute, reach } from '../client/request.ts';
-import { granted, Refusal } from './outcome.ts';
+import { granted } from './outcome.ts';
 import type { Surroundings } from './surroundings.ts';
+import { refusalOf, writeTo } from './to-file.ts';
 
 export interface DownloadOptions {
   readonly note: Surroundings['note'];
@@ -25,16 +23,8 @@ const fruitlessAttempts = 6;
 const firstWaitMs = 200;
 const longestWaitMs = 10_000;
 
-/** What would be wrong with the file at the end, said before anything is asked for. */
-export async function refuseUnlessWritable(file: string): Promise<void> {
-  if ((await stat(file).catch(() => null))?.isDirectory()) throw new Refusal('NO_FILE', `${file} is a folder: name a file in it.`);
-  await access(path.dirname(file), constants.W_OK).catch((error: unknown) => {
-    throw unwritable(file, error);
-  });
-}
-
-/** The file is there only once its size and its hash are the package's; until then it is `<file>.part`. */
-export async function download(
+/** The file is there only once its size and its hash are the package's. */
+export function download(
   connection: Connection,
   exportPackage: NonNullable<ExportFieldsFragment['exportPackage']>,
   file: string,
@@ -42,36 +32,10 @@ export async function download(
 ): Promise<void> {
   const { id, bytes, digest } = exportPackage;
   const archive = { id, bytes: Number(bytes), digest: digest ?? '' };
-  const part = `${file}.part`;
-  try {
-    const found = await writeTo(part, piecesOf(connection, archive, options));
+  return writeTo(file, piecesOf(connection, archive, options), (found) => {
     if (found !== archive.digest)
       throw new ClientError('BAD_ANSWER', `What was downloaded has the digest ${found}; ${digest} was published. It is not kept.`);
-    await rename(part, file).catch((error: unknown) => {
-      throw unwritable(file, error);
-    });
-  } finally {
-    await rm(part, { force: true });
-  }
-}
-
-/** The digest of what was written. */
-async function writeTo(part: string, pieces: AsyncIterable<Uint8Array>): Promise<string> {
-  const refuse = (error: unknown): never => {
-    throw unwritable(part, error);
-  };
-  const hash = createHash('sha256');
-  const handle = await open(part, 'w').catch(refuse);
-  try {
-    for await (const piece of pieces) {
-      hash.update(piece);
-      await handle.appendFile(piece).catch(refuse);
-    }
-    await handle.sync().catch(refuse);
-  } finally {
-    await handle.close();
-  }
-  return `sha256:${hash.digest('hex')}`;
+  });
 }
 
 /** The archive's bytes in order, each once. Where a connection breaks, the next one goes on from there, through a link of its own. */
@@ -120,22 +84,8 @@ export async function issueLink(connection: Connection, exportPackageId: string)
   return granted(issueDownloadLink, 'DownloadLink');
 }
 
-async function refusalOf(response: Response): Promise<Error> {
-  const answer: unknown = await response.json().catch(() => null);
-  const told = typeof answer === 'object' && answer !== null && 'code' in answer && 'message' in answer ? answer : null;
-  const message = told === null ? `The download was answered with ${response.status}.` : String(told.message);
-  if (response.status >= 500) return new ClientError('UNAVAILABLE', message);
-  return told === null ? new ClientError('BAD_ANSWER', message) : new Refusal(String(told.code), message);
-}
-
 /** A server that restarts, a network that is back in a moment. What breaks within an answer is fetch's own error. */
 function mayPass(error: unknown): boolean {
   if (error instanceof ClientError) return ['UNREACHABLE', 'UNAVAILABLE', 'BUSY'].includes(error.code);
   return error instanceof TypeError;
-}
-
-/** What the file system says. Anything without a code is a bug of ours. */
-function unwritable(file: string, error: unknown): unknown {
-  if (!(error instanceof Error) || !('code' in error)) return error;
-  return new Refusal('NO_FILE', `${file} cannot be written: ${error.message.replace(/, \w+( '.*')?$/s, '')}.`);
 }

@@ -5,12 +5,13 @@ import { requestWorkspaceExportDocument } from '../client/export-documents.ts';
 import type { ExportFieldsFragment } from '../client/gql/graphql.ts';
 import { type Connection, execute } from '../client/request.ts';
 import { clientCommand, connect } from './connection.ts';
-import { download, issueLink, refuseUnlessWritable } from './download.ts';
+import { download, issueLink } from './download.ts';
 import { followExport } from './follow-export.ts';
 import { exitCode, granted, notFound, outcomeOfExport, Refusal } from './outcome.ts';
 import { count, table } from './print.ts';
 import { stopRequested } from './serve.ts';
 import type { Surroundings } from './surroundings.ts';
+import { refuseUnlessWritable } from './to-file.ts';
 
 export function addExport(program: Command, surroundings: Surroundings): void {
   clientCommand(program, 'export', 'export a workspace as a data package: request, wait until it is published, download')

@@ -13,6 +13,7 @@ import { addMigrate } from './migrate.ts';
 import { exitCode, exitCodeHelp, problemLines, Refusal } from './outcome.ts';
 import { addPlan } from './plan.ts';
 import { isPortTaken } from './port.ts';
+import { addRejected } from './rejected.ts';
 import { addRun } from './run.ts';
 import { addRuns } from './runs.ts';
 import { addServe } from './serve.ts';
@@ -70,6 +71,7 @@ function commandLine(): Command {
     addRuns,
     addRun,
     addPlan,
+    addRejected,
     addControls,
     addWatch,
     addExport,

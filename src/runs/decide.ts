@@ -21,6 +21,12 @@ export function blockersOf(step: Pick<DataRunStep, 'blockers'>): readonly Blocke
   return Array.isArray(step.blockers) ? (step.blockers as unknown as Blocker[]) : []; // written by us only, in this shape
 }
 
+/** Of a dataset that was loaded without some of its rows. No other dataset clears that. */
+export function rowsRejected(dataset: string, count: number): Blocker {
+  const message = `${count} ${count === 1 ? 'row' : 'rows'} of the dataset ${dataset} ${count === 1 ? 'is' : 'are'} not in it: not valid, and left out.`;
+  return { code: 'ROWS_REJECTED', dataset, message, count, sampleKeys: [], clearedBy: [dataset] };
+}
+
 export function decide<Step extends DecidableStep>(steps: readonly Step[]): Decision<Step> {
   if (steps.some((step) => step.state === 'FAILED')) return { block: [], finallyBlock: [], submit: [], settle: 'FAIL' };
   const byName = new Map(steps.map((step) => [step.dataset, step]));

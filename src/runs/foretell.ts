@@ -3,7 +3,7 @@ import type { Failure } from '../errors.ts';
 import type { DatasetPlan } from '../packages/plan.ts';
 import { type Blocker, noRows, type RowAccount, type RowErrors } from '../records/outcome.ts';
 import type { PlannedLoad, Planner } from '../records/plan.ts';
-import { blockersOf, type DecidableStep, decide } from './decide.ts';
+import { blockersOf, type DecidableStep, decide, rowsRejected } from './decide.ts';
 import { blockedBy } from './steps.ts';
 import { storeName } from './targets/store.ts';
 
@@ -34,7 +34,8 @@ export async function foretell(planner: Planner, datasets: readonly DatasetPlan[
   let room = mostErrors;
   const seen = new Map<DecidableStep, Seen>();
   const see = (step: DecidableStep, { outcome, removed }: PlannedLoad, isLoaded: boolean) => {
-    const { failure, errors } = outcome.state === 'failed' ? outcome : { failure: null, errors: { count: 0, first: [] } };
+    const { errors } = outcome;
+    const failure = outcome.state === 'failed' ? outcome.failure : null;
     const first = errors.first.slice(0, room);
     room -= first.length;
     seen.set(step, { rows: outcome.rows, removed, failure, errors: { count: errors.count, first }, isLoaded });
@@ -79,7 +80,7 @@ function told({ name, target }: DatasetPlan, step: DecidableStep, found: Seen, i
     rows: rows.source,
     invalidRows: rows.rejected,
     end: isOurs ? { state: step.state, rows: isLoaded ? rows : noRows } : null,
-    blockers: blockersBy(step, found, failed),
+    blockers: blockersBy(step, found, isOurs, failed),
   };
 }
 
@@ -89,7 +90,7 @@ function pending({ name, position, dependsOn }: DatasetPlan): DecidableStep {
 }
 
 /** What the run's readiness would say of it. */
-function blockersBy(step: DecidableStep, { rows, failure }: Seen, failed: string): readonly Blocker[] {
+function blockersBy(step: DecidableStep, { rows, failure, isLoaded }: Seen, isOurs: boolean, failed: string): readonly Blocker[] {
   const { dataset, state } = step;
   const blocker = (code: string, message: string): Blocker => ({
     code,
@@ -99,7 +100,9 @@ function blockersBy(step: DecidableStep, { rows, failure }: Seen, failed: string
     sampleKeys: [],
     clearedBy: [dataset],
   });
-  if (state === 'BLOCKED') return blockersOf(step);
+  const left = isOurs && isLoaded && rows.rejected > 0 ? [rowsRejected(dataset, rows.rejected)] : [];
+  if (state === 'SUCCEEDED') return left;
+  if (state === 'BLOCKED') return [...blockersOf(step), ...left];
   if (state === 'FAILED') return [blocker('DATASET_FAILED', `The dataset ${dataset} would fail: ${failure?.summary ?? ''}`)];
   if (state === 'SKIPPED')
     return [blocker('DATASET_NOT_LOADED', `The dataset ${dataset} would not be loaded, since ${failed} would fail.`)];

@@ -2,7 +2,7 @@
 import type { DataRun, DataRunStep, Grant } from '../generated/prisma/client.ts';
 import type { Blocker } from '../records/outcome.ts';
 import type { Hold } from '../shown.ts';
-import { blockersOf, decide } from './decide.ts';
+import { blockersOf, decide, rowsRejected } from './decide.ts';
 import { hasEnded } from './lifecycle.ts';
 
 export interface Readiness {
@@ -19,13 +19,17 @@ const blocker = (code: string, step: DataRunStep, message: string): Blocker => (
   clearedBy: [step.dataset],
 });
 
+function rejected(step: DataRunStep): Blocker[] {
+  return step.rowsRejected === 0n ? [] : [rowsRejected(step.dataset, Number(step.rowsRejected))];
+}
+
 /** Ready: every dataset of the package is in the workspace, whole. A run can succeed without that. */
 export function readinessOf({ resetAt }: Pick<DataRun, 'resetAt'>, steps: readonly DataRunStep[]): Readiness {
   const blockers = steps.flatMap((step): readonly Blocker[] => {
     if (resetAt !== null && (step.state === 'SUCCEEDED' || step.state === 'BLOCKED'))
       return [blocker('DATASET_RESET', step, `What this run wrote of the dataset ${step.dataset} was taken back.`)];
-    if (step.state === 'SUCCEEDED') return [];
-    if (step.state === 'BLOCKED') return blockersOf(step);
+    if (step.state === 'SUCCEEDED') return rejected(step);
+    if (step.state === 'BLOCKED') return [...blockersOf(step), ...rejected(step)];
     if (step.state === 'FAILED') return [blocker('DATASET_FAILED', step, `The dataset ${step.dataset} failed; nothing of it was written.`)];
     if (step.state === 'SKIPPED' || step.state === 'CANCELLED')
       return [blocker('DATASET_NOT_LOADED', step, `The dataset ${step.dataset} was not loaded.`)];

@@ -32,7 +32,6 @@ export async function registerDataRun(runs: Runs, packages: Packages, caller: Ca
   const held = await findStagedPackage(db, workspace.id, input.packageId);
   const previous = await previousRun(db, caller, workspace.id, input.previousRunId);
   demand(caller.viewer, 'data-run');
-  refuseUnbuiltPolicies(input);
   const { idempotencyKey, ...asked } = input;
   const key = { workspaceId: workspace.id, subject: caller.viewer.subject, mutation: 'registerDataRun', key: idempotencyKey, input: asked };
   const prior = await priorResult(db, key);
@@ -68,14 +67,6 @@ export async function registerDataRun(runs: Runs, packages: Packages, caller: Ca
         );
       }
     }
-  }
-}
-
-function refuseUnbuiltPolicies(input: RegisterInput): void {
-  if (input.onInvalidRow === 'REJECT')
-    throw new InvalidInputError('onInvalidRow', 'REJECT is not built yet: use FAIL.', 'POLICY_NOT_SUPPORTED');
-  if (input.onMissingReference === 'REJECT') {
-    throw new InvalidInputError('onMissingReference', 'REJECT is not built yet: use BLOCK or FAIL.', 'POLICY_NOT_SUPPORTED');
   }
 }
 

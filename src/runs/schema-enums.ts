@@ -28,7 +28,9 @@ export const onInvalidRow = builder.enumType('OnInvalidRow', {
   description: 'What becomes of a row that is not valid.',
   values: {
     FAIL: { description: 'The dataset fails, and nothing of it is written.' },
-    REJECT: { description: 'The row is left out, the rest is written. Not built yet: answers InvalidInputError.' },
+    REJECT: {
+      description: 'The row is left out, the rest is written. What was left out is kept for a while: see `issueRejectedRowsLink`.',
+    },
   },
 });
 
@@ -37,7 +39,9 @@ export const onMissingReference = builder.enumType('OnMissingReference', {
   values: {
     BLOCK: { description: 'The row is held back, the rest is written, and the step ends blocked.' },
     FAIL: { description: 'As an invalid row: the dataset fails.' },
-    REJECT: { description: 'The row is left out. Not built yet: answers InvalidInputError.' },
+    REJECT: {
+      description: 'As a row that is not valid: it is left out, with the rows of its file that point at it, and the rest is written.',
+    },
   },
 });
 

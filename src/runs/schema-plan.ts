@@ -27,7 +27,7 @@ const plannedDataset = builder.objectRef<DataRunPlan['datasets'][number]>('Plann
     rows: t.expose('rows', { type: 'BigInt', description: 'Rows in its file.' }),
     invalidRows: t.expose('invalidRows', {
       type: 'BigInt',
-      description: 'Those that are not valid: for what they are, or, with onMissingReference FAIL, for what they point at.',
+      description: 'Those that are not valid: for what they are, or, with onMissingReference FAIL or REJECT, for what they point at.',
     }),
     target: t.exposeString('target', { description: '`store` for the built-in loader, else the name of a configured job target.' }),
     authorised: t.exposeBoolean('authorised', { description: 'Whether you have authority on its target, which a start needs.' }),

@@ -20,6 +20,7 @@ import { handleJobLink, isJobLink } from './job-links.ts';
 import { documentLimits } from './limits.ts';
 import { codedVariables, masked } from './masked.ts';
 import { metricsOf } from './metrics.ts';
+import { handleRejectedRows, isRejectedRows } from './rejected-rows.ts';
 import { schema } from './schema.ts';
 import { signInPages } from './sign-in.ts';
 import { attachSockets, type SocketContext } from './sockets.ts';
@@ -114,6 +115,7 @@ export async function serve(options: HttpOptions): Promise<RunningServer> {
       return handleUpload(app.packages, url, request, response, log);
     }
     if (isJobLink(url.pathname)) return handleJobLink(app.packages, url, request, response, log);
+    if (isRejectedRows(url.pathname)) return handleRejectedRows(app.packages, url, request, response, log);
     if (isDownload(url.pathname)) return handleDownload(app.exports, url, request, response, log);
     if (request.method !== 'GET' && request.method !== 'HEAD') return void response.writeHead(405).end();
     if (url.pathname === '/.well-known/packhorse-keys.json') return json(response, await publicKeys(app.db));

@@ -12,6 +12,7 @@ import '../runs/schema.ts';
 import '../runs/schema-grants.ts';
 import '../runs/schema-mutations.ts';
 import '../runs/schema-plan.ts';
+import '../runs/schema-rejected-rows.ts';
 import '../runs/schema-subscriptions.ts';
 import '../exports/schema.ts';
 import '../exports/schema-mutations.ts';

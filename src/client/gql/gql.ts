@@ -66,6 +66,7 @@ type Documents = {
     "\n  query ExportState($id: ID!) {\n    exportExecution(id: $id) { id state cutoff }\n  }\n": typeof types.ExportStateDocument,
     "\n  query DatasetPage($id: ID!, $first: Int, $after: String, $last: Int, $before: String) {\n    node(id: $id) {\n      __typename\n      ... on Dataset {\n        id\n        name\n        schema\n        rowCount\n        updatedAt\n        rows(first: $first, after: $after, last: $last, before: $before) {\n          edges { cursor node { key values writtenBy { id registeredAt package { name version } } } }\n          pageInfo { hasNextPage hasPreviousPage startCursor endCursor }\n        }\n      }\n    }\n  }\n": typeof types.DatasetPageDocument,
     "\n  query StepErrors($id: ID!) {\n    node(id: $id) {\n      __typename\n      ... on DataRunStep { id rowErrors { row field code message } }\n    }\n  }\n": typeof types.StepErrorsDocument,
+    "\n  mutation IssueRejectedRowsLink($input: IssueRejectedRowsLinkInput!) {\n    issueRejectedRowsLink(input: $input) {\n      __typename\n      ... on DownloadLink { url expiresAt }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission }\n      ... on ConflictError { code message }\n      ... on InvalidInputError { code message field }\n    }\n  }\n": typeof types.IssueRejectedRowsLinkDocument,
 };
 const documents: Documents = {
     "\n  fragment RunFields on DataRun {\n    id\n    state\n    driving\n    activeChildren\n    allowedActions\n    registeredAt\n    registeredBy\n    startedAt\n    settledAt\n    resetAt\n    cancelRequestedAt\n    lastEventCursor\n    notes\n    package { name title version digest }\n    workspace { id slug }\n    failure { code origin phase retryable summary }\n    failedStep { dataset }\n    readiness { ready blockers { code dataset message count sampleKeys clearedBy } }\n    whyNotRunning { code message remedy since subject }\n    steps {\n      id\n      dataset\n      target\n      state\n      attempt\n      finallyBlocked\n      skippedBecause\n      rows { source loaded updated unchanged rejected blocked unprocessed }\n      failure { code origin phase retryable summary }\n      rowErrorCount\n    }\n  }\n": types.RunFieldsFragmentDoc,
@@ -119,6 +120,7 @@ const documents: Documents = {
     "\n  query ExportState($id: ID!) {\n    exportExecution(id: $id) { id state cutoff }\n  }\n": types.ExportStateDocument,
     "\n  query DatasetPage($id: ID!, $first: Int, $after: String, $last: Int, $before: String) {\n    node(id: $id) {\n      __typename\n      ... on Dataset {\n        id\n        name\n        schema\n        rowCount\n        updatedAt\n        rows(first: $first, after: $after, last: $last, before: $before) {\n          edges { cursor node { key values writtenBy { id registeredAt package { name version } } } }\n          pageInfo { hasNextPage hasPreviousPage startCursor endCursor }\n        }\n      }\n    }\n  }\n": types.DatasetPageDocument,
     "\n  query StepErrors($id: ID!) {\n    node(id: $id) {\n      __typename\n      ... on DataRunStep { id rowErrors { row field code message } }\n    }\n  }\n": types.StepErrorsDocument,
+    "\n  mutation IssueRejectedRowsLink($input: IssueRejectedRowsLinkInput!) {\n    issueRejectedRowsLink(input: $input) {\n      __typename\n      ... on DownloadLink { url expiresAt }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission }\n      ... on ConflictError { code message }\n      ... on InvalidInputError { code message field }\n    }\n  }\n": types.IssueRejectedRowsLinkDocument,
 };
 
 /**
@@ -325,6 +327,10 @@ export function graphql(source: "\n  query DatasetPage($id: ID!, $first: Int, $a
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
 export function graphql(source: "\n  query StepErrors($id: ID!) {\n    node(id: $id) {\n      __typename\n      ... on DataRunStep { id rowErrors { row field code message } }\n    }\n  }\n"): typeof import('./graphql.ts').StepErrorsDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation IssueRejectedRowsLink($input: IssueRejectedRowsLinkInput!) {\n    issueRejectedRowsLink(input: $input) {\n      __typename\n      ... on DownloadLink { url expiresAt }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission }\n      ... on ConflictError { code message }\n      ... on InvalidInputError { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').IssueRejectedRowsLinkDocument;
 
 
 export function graphql(source: string) {

@@ -178,6 +178,14 @@ export type IssueDownloadLinkInput = {
   exportPackageId: string;
 };
 
+/** A link to the rows of which run, and for how long. */
+export type IssueRejectedRowsLinkInput = {
+  /** The run’s global id. */
+  dataRunId: string;
+  /** How long it holds: 1 to 86,400 s. */
+  expiresInSeconds?: number | null | undefined;
+};
+
 /** What becomes of a package whose stated sizes or hashes are wrong. */
 export type OnHashMismatch =
   /** It is refused. */
@@ -189,7 +197,7 @@ export type OnHashMismatch =
 export type OnInvalidRow =
   /** The dataset fails, and nothing of it is written. */
   | 'FAIL'
-  /** The row is left out, the rest is written. Not built yet: answers InvalidInputError. */
+  /** The row is left out, the rest is written. What was left out is kept for a while: see `issueRejectedRowsLink`. */
   | 'REJECT';
 
 /** What becomes of a valid row whose foreign key points at nothing. */
@@ -198,7 +206,7 @@ export type OnMissingReference =
   | 'BLOCK'
   /** As an invalid row: the dataset fails. */
   | 'FAIL'
-  /** The row is left out. Not built yet: answers InvalidInputError. */
+  /** As a row that is not valid: it is left out, with the rows of its file that point at it, and the rest is written. */
   | 'REJECT';
 
 /** Which run to pause. */
@@ -834,6 +842,19 @@ export type StepErrorsQuery = { node:
     | { __typename: 'ExportPackage' }
     | { __typename: 'Workspace' }
    | null };
+
+export type IssueRejectedRowsLinkMutationVariables = Exact<{
+  input: IssueRejectedRowsLinkInput;
+}>;
+
+
+export type IssueRejectedRowsLinkMutation = { issueRejectedRowsLink:
+    | { __typename: 'ConflictError', code: string, message: string }
+    | { __typename: 'DownloadLink', url: string, expiresAt: string }
+    | { __typename: 'ForbiddenError', code: string, message: string, permission: string }
+    | { __typename: 'InvalidInputError', code: string, message: string, field: string }
+    | { __typename: 'NotFoundError', code: string, message: string }
+   };
 
 export class TypedDocumentString<TResult, TVariables>
   extends String
@@ -3640,3 +3661,32 @@ export const StepErrorsDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<StepErrorsQuery, StepErrorsQueryVariables>;
+export const IssueRejectedRowsLinkDocument = new TypedDocumentString(`
+    mutation IssueRejectedRowsLink($input: IssueRejectedRowsLinkInput!) {
+  issueRejectedRowsLink(input: $input) {
+    __typename
+    ... on DownloadLink {
+      url
+      expiresAt
+    }
+    ... on NotFoundError {
+      code
+      message
+    }
+    ... on ForbiddenError {
+      code
+      message
+      permission
+    }
+    ... on ConflictError {
+      code
+      message
+    }
+    ... on InvalidInputError {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<IssueRejectedRowsLinkMutation, IssueRejectedRowsLinkMutationVariables>;

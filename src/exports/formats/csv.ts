@@ -1,5 +1,6 @@
 // CSV as Postgres' COPY writes it: RFC 4180 quoting, UTF-8, a line feed after each record.
 import { type DatasetAsOf, fromAsOf, selectAsOf, textOf } from '../../records/as-of.ts';
+import { csvCell } from '../../records/csv-cell.ts';
 import { literal } from '../../records/table.ts';
 import type { CopyFormat, Query } from './format.ts';
 
@@ -14,10 +15,8 @@ export const csv: CopyFormat = {
     return `COPY (${select}) TO STDOUT WITH (FORMAT csv, NULL ${literal(marker)}, ENCODING 'UTF8')`;
   },
   // Written here: a column's alias would end at 63 bytes.
-  head: ({ columns }) => `${columns.map(({ name }) => cell(name)).join(',')}\n`,
+  head: ({ columns }) => `${columns.map(({ name }) => csvCell(name)).join(',')}\n`,
 };
-
-const cell = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
 /**
  * Null is the empty cell unless a text of the data is empty, or the only column's: a reader may pass over an empty line. Then it is NULL,

@@ -180,7 +180,6 @@ async function load(loader: StoreLoader, claim: Claim, signal: AbortSignal, prog
     );
   }
   const { onInvalidRow, onMissingReference } = request;
-  if (onInvalidRow !== 'FAIL' || onMissingReference === 'REJECT') throw new Error('registration lets no such policy through');
   const began = performance.now();
   const outcome = await loadDataset(
     db.pool,
@@ -232,7 +231,7 @@ async function settle(client: pg.ClientBase, claim: Claim, outcome: LoadOutcome)
       json(outcome.rows),
       json(outcome.state === 'blocked' ? outcome.blockers : undefined),
       json(outcome.state === 'failed' ? outcome.failure : undefined),
-      json(outcome.state === 'failed' ? outcome.errors : undefined),
+      json(outcome.errors),
     ],
   );
   if (rowCount !== 1) throw new Abandoned();
