@@ -74,7 +74,7 @@ export async function stageFile(client: pg.ClientBase, judged: Judged, reading: 
 /** Looks at the rows as such. Either the load ends by them, or so much is left of the stage; what follows finds `held`, empty. */
 export async function siftRows(
   client: pg.ClientBase,
-  { onInvalidRow }: Judged,
+  { onInvalidRow, onMissingReference }: Judged,
   staged: Staged,
 ): Promise<{ readonly end: LoadOutcome } | { readonly end: null; readonly left: Staged }> {
   const rejects = onInvalidRow === 'REJECT';
@@ -84,8 +84,11 @@ export async function siftRows(
     left = await rejectFaulty(client, left, faults);
     // One key after another: a row that is left out repeats nothing, and nothing repeats it.
     for (const key of keysOf(left.schema)) left = await rejectFaulty(client, left, await checkKeys(client, left, [key]));
-  } else if (faults.count > 0 || staged.faults.count > 0) {
-    return { end: invalidRows(staged, faults) };
+  } else {
+    if (faults.count > 0 || staged.faults.count > 0) return { end: invalidRows(staged, faults) };
+    // A key that is there twice is at fault, also where one of its rows will be left out for what it points at.
+    const repeated = onMissingReference === 'REJECT' ? await checkKeys(client, staged) : faults;
+    if (repeated.count > 0) return { end: invalidRows(staged, repeated) };
   }
   await holdNone(client);
   return { end: null, left };

@@ -56,14 +56,18 @@ export async function openRejectedRows({ db, secret }: Packages, target: string)
 function packed(pool: pg.Pool, packageName: string, datasets: readonly RejectedDataset[]): Readable {
   const zip = new ZipFile();
   const output = new PassThrough();
-  // Not in the typings: yazl reports a file that cannot be read as an event of the archive.
-  zip.on('error', (error: Error) => output.destroy(error));
   zip.outputStream.pipe(output);
   // The DOS time has no zone, and is taken from the local clock.
   const fixed = { mtime: new Date(2000, 0, 1), mode: 0o100644, forceDosTimestamp: true };
   zip.addBuffer(Buffer.from(`${JSON.stringify(descriptorOf(packageName, datasets), null, 2)}\n`), 'datapackage.json', fixed);
   for (const [at, dataset] of datasets.entries()) {
-    zip.addReadStreamLazy(pathOf(at), fixed, (give) => give(null, Readable.from(csvOf(pool, dataset))));
+    zip.addReadStreamLazy(pathOf(at), fixed, (give) => {
+      // yazl does not listen: unheard, an error would end the process.
+      give(
+        null,
+        Readable.from(csvOf(pool, dataset)).on('error', (error) => output.destroy(error)),
+      );
+    });
   }
   zip.end();
   return output;

@@ -36,7 +36,7 @@ function reading(missing: string): Row['roles'] {
 }
 
 /** For whoever is named and has the permission; the named others are told what they lack. */
-function acting(permission: 'data-run' | 'data-export:execute' | 'workspace:admin', allowed: string): Row['roles'] {
+function acting(permission: 'workspace:read' | 'data-run' | 'data-export:execute' | 'workspace:admin', allowed: string): Row['roles'] {
   const lacks: Cells = [`ForbiddenError ${permission}`, 'NotFoundError', 'NotFoundError'];
   const may: Cells = [allowed, 'NotFoundError', 'NotFoundError'];
   const roles: Row['roles'] = {
@@ -50,7 +50,7 @@ function acting(permission: 'data-run' | 'data-export:execute' | 'workspace:admi
     'data-export:execute': lacks,
     'target:store': lacks,
     'target:*': lacks,
-    staff: permission === 'data-run' ? may : lacks,
+    staff: permission === 'data-run' || permission === 'workspace:read' ? may : lacks,
     admin: may,
     everywhere: [allowed, allowed, 'NotFoundError'],
     'nowhere named': same('NotFoundError'),
@@ -211,6 +211,7 @@ export const table: Readonly<Record<string, Row>> = {
     'found',
     'data-export:execute',
   ),
+  'Mutation.issueRejectedRowsLink': command('issueRejectedRowsLink', ({ run }) => ({ dataRunId: run }), 'ConflictError', 'workspace:read'),
   'Mutation.redeliver': command('redeliver', ({ delivery }) => ({ exportDeliveryId: delivery }), 'ConflictError', 'data-export:execute'),
   'Mutation.revokeDownloadLinks': command(
     'revokeDownloadLinks',

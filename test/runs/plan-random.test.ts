@@ -18,18 +18,18 @@ describe('whatever is loaded after whatever', () => {
     middle: rows(fc.tuple(bad, maybe, maybe)),
     bottom: rows(fc.tuple(cell, maybe)),
     unique: fc.boolean(),
-    onMissingReference: fc.constantFrom('BLOCK', 'FAIL'),
+    onInvalidRow: fc.constantFrom('FAIL', 'REJECT'),
+    onMissingReference: fc.constantFrom('BLOCK', 'FAIL', 'REJECT'),
   });
   const lines = (head: string, cells: readonly (readonly unknown[])[]) => [head, ...cells.map((row) => row.join(','))].join('\n');
   const once = <Row extends readonly unknown[]>(cells: readonly Row[]) => [...new Map(cells.map((row) => [row[0], row])).values()];
 
   it.each([true, false])('a plan says what the run then does (with a key above: %s)', { timeout: 300_000 }, async (isKeyed) => {
-    let blocked = 0;
-    let failed = 0;
+    let [blocked, failed, rejected] = [0, 0, 0];
     await fc.assert(
       fc.asyncProperty(fc.array(packages, { minLength: 2, maxLength: 5 }), async (sequence) => {
         const workspaceId = await createWorkspace(app);
-        for (const { top, middle, bottom, unique, onMissingReference } of sequence) {
+        for (const { top, middle, bottom, unique, ...policies } of sequence) {
           const fields: FieldSpec[] = [
             ['id', 'integer'],
             ['code', 'integer', unique && isKeyed ? { unique: true } : {}],
@@ -48,13 +48,14 @@ describe('whatever is loaded after whatever', () => {
             }),
             of('top', lines('id,code', isKeyed ? once(top) : top), fields, isKeyed ? { primaryKey: 'id' } : {}),
           ];
-          const { plan } = await keepsItsWord(app, workspaceId, await registered(app, workspaceId, resources, { onMissingReference }));
+          const { plan } = await keepsItsWord(app, workspaceId, await registered(app, workspaceId, resources, policies));
           blocked += plan.datasets.filter(({ state }: any) => state === 'BLOCKED').length;
           failed += plan.datasets.filter(({ state }: any) => state === 'FAILED').length;
+          rejected += plan.blockers.filter(({ code }: any) => code === 'ROWS_REJECTED').length;
         }
       }),
       { numRuns: 6, seed: 20_261_201 },
     );
-    expect(Math.min(blocked, failed)).toBeGreaterThan(3);
+    expect(Math.min(blocked, failed, rejected)).toBeGreaterThan(3);
   });
 });

@@ -21,7 +21,8 @@ const children = (rows: string, parents = 'parents', target = 'id') =>
 interface Case {
   readonly before?: readonly (readonly Resource[])[];
   readonly resources: readonly Resource[];
-  readonly onMissingReference?: 'BLOCK' | 'FAIL';
+  readonly onInvalidRow?: 'FAIL' | 'REJECT';
+  readonly onMissingReference?: 'BLOCK' | 'FAIL' | 'REJECT';
   /** By dataset: state and what stands in its account. */
   readonly says: Readonly<Record<string, readonly [state: string, account: Record<string, number>]>>;
   readonly blockers?: readonly string[];
@@ -106,6 +107,39 @@ const cases: Readonly<Record<string, Case>> = {
     blockers: ['DATASET_FAILED parents', 'DATASET_NOT_LOADED children'],
     invalid: { parents: 2, children: 1 },
   },
+  'invalid rows that are left out, and children of theirs that are held back': {
+    before: [[keyed('parents', 'id,word\n9,i\n')]],
+    onInvalidRow: 'REJECT',
+    resources: [
+      of('parents', 'id,word\n1,a\nx,b\n3,\n1,c\n4,d\n', [id, ['word', 'string', { required: true }]], { primaryKey: 'id' }),
+      children('id,parent\n1,1\n2,3\n3,9\ny,1\n'),
+    ],
+    says: {
+      parents: ['SUCCEEDED', { source: 5, loaded: 2, rejected: 3 }],
+      children: ['BLOCKED', { source: 4, loaded: 2, rejected: 1, blocked: 1 }],
+    },
+    blockers: ['ROWS_REJECTED parents', 'MISSING_REFERENCE children', 'ROWS_REJECTED children'],
+    invalid: { parents: 3, children: 1 },
+  },
+  'invalid rows that are left out, and children of theirs too': {
+    onInvalidRow: 'REJECT',
+    onMissingReference: 'REJECT',
+    resources: [keyed('parents', 'id,word\n1,a\nx,b\n'), children('id,parent\n1,1\n2,2\n')],
+    says: {
+      parents: ['SUCCEEDED', { source: 2, loaded: 1, rejected: 1 }],
+      children: ['SUCCEEDED', { source: 2, loaded: 1, rejected: 1 }],
+    },
+    blockers: ['ROWS_REJECTED parents', 'ROWS_REJECTED children'],
+    invalid: { parents: 1, children: 1 },
+  },
+  'a unique value that a row has whose new version is left out': {
+    before: [[of('parents', 'id,word\n1,a\n2,b\n', [id, unique], { primaryKey: 'id' })]],
+    onInvalidRow: 'REJECT',
+    resources: [of('parents', 'id,word\n1,b\n2,c\n2,d\n3,b\n4,e\n', [id, unique], { primaryKey: 'id' })],
+    says: { parents: ['SUCCEEDED', { source: 5, loaded: 1, updated: 2, rejected: 2 }] },
+    blockers: ['ROWS_REJECTED parents'],
+    invalid: { parents: 2 },
+  },
   'a key twice in a file for an empty dataset': {
     resources: [keyed('parents', 'id,word\n1,a\n1,b\n2,c\n')],
     says: { parents: ['FAILED', { source: 3, rejected: 1, unprocessed: 2 }] },
@@ -188,10 +222,10 @@ const cases: Readonly<Record<string, Case>> = {
 describe('a plan says what the run then does, for', () => {
   it.each(Object.entries(cases))(
     '%s',
-    async (_, { before = [], resources, onMissingReference = 'BLOCK', says, blockers = [], invalid = {} }) => {
+    async (_, { before = [], resources, onInvalidRow = 'FAIL', onMissingReference = 'BLOCK', says, blockers = [], invalid = {} }) => {
       const workspaceId = await createWorkspace(app);
       for (const one of before) await loaded(app, workspaceId, one);
-      const run = await registered(app, workspaceId, resources, { onMissingReference });
+      const run = await registered(app, workspaceId, resources, { onInvalidRow, onMissingReference });
       const { plan: made } = await keepsItsWord(app, workspaceId, run);
       const none = { source: 0, loaded: 0, updated: 0, unchanged: 0, rejected: 0, blocked: 0, unprocessed: 0 };
       const text = (numbers: object) => Object.fromEntries(Object.entries({ ...none, ...numbers }).map(([name, n]) => [name, String(n)]));
