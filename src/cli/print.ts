@@ -74,11 +74,13 @@ export function explanation(run: RunFieldsFragment): string[] {
       ? []
       : [`${dataset}: ${failure.summary} [${failure.code}]${rowErrorCount === '0' ? '' : ` (${count(rowErrorCount)} faults)`}`],
   );
+  const isPartly = run.readiness.blockers.some(({ code }) => code === 'ROWS_REJECTED');
   return [
     ...run.notes.map((note) => `note: ${note}`),
     ...(run.failure === null ? [] : [`failed: ${run.failure.summary} [${run.failure.code}]`]),
     ...failures,
     ...run.readiness.blockers.map((blocker) => `not ready: ${missingLine(blocker)}`),
+    ...(isPartly ? [`what was left out, with what is wrong with it: packhorse rejected ${run.id} --out rejected.zip`] : []),
     ...run.whyNotRunning.map(({ subject, message, remedy }) => `waiting: ${subject}: ${message} ${remedy}`),
   ];
 }

@@ -88,6 +88,36 @@ it('exits with 5 where rows are held back', async () => {
   expect(failing.code).toBe(3);
 });
 
+it('leaves rows out that are not valid, and brings them to a file', async () => {
+  const place = folderOf('partly', [{ ...depots, rows: 'id,city\n1,Bern\n,Oslo\n1,Rome\n' }]);
+  const load = ['load', place, '--workspace', 'partly', '--create', '--on-invalid-row', 'reject'];
+  const planned = await packhorse([...load, '--plan'], env);
+  expect(planned.code, planned.stderr).toBe(5);
+  expect(planned.stdout).toMatch(/ROWS_REJECTED/);
+  const id = /^run (\S+) would/m.exec(planned.stdout)?.[1] ?? '';
+  expect(await packhorse(['rejected', id], env)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('This run has left no row out.'),
+  });
+  expect(await packhorse(['start', id], env)).toMatchObject({ code: 0 });
+  expect(await packhorse(['watch', id], env)).toMatchObject({ code: 5 });
+  const shown = await packhorse(['run', id], env);
+  expect(shown.stdout).toMatch(/^depots +SUCCEEDED +3 +1 +0 +0 +2 +0 +0$/m);
+  expect(shown.stdout).toContain('not ready: 2 rows of the dataset depots are not in it: not valid, and left out. [ROWS_REJECTED]');
+  expect(shown.stdout).toContain(`packhorse rejected ${id} --out`);
+  const link = await packhorse(['rejected', id], env);
+  expect(link.stdout).toMatch(/^http:\S+\/rejected-rows\/\S+ until /);
+  const file = path.join(folder, 'rejected.zip');
+  expect(await packhorse(['rejected', id, '--out', file], env)).toMatchObject({ code: 0, stdout: `${file}\n` });
+  // A package as any other.
+  expect(await packhorse(['load', file, '--workspace', 'mended', '--create', '--watch'], env)).toMatchObject({ code: 0 });
+  expect(await packhorse(['rejected', id, '--out', folder], env)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('is a folder'),
+  });
+  expectOneLine((await packhorse(['rejected', 'x'], env)).stderr, 'NOT_FOUND');
+});
+
 it('pauses, resumes, cancels and takes back, lists runs and shows one', async () => {
   const args = ['load', folderOf('held-back', depot), '--workspace', 'control', '--create', '--driving', 'on-request'];
   const { stdout: started, code } = await packhorse(args, env);
