@@ -1,9 +1,10 @@
 // A package loaded by the page: dropped, judged, planned, started, watched to its end.
+import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { startApp } from '../support/app.ts';
 import { expectAccessible, reachedByKeyboard, useChromium } from '../support/browser.ts';
 import { registered } from '../support/states.ts';
-import { createWorkspace, depot, mutate, reach, zipOf } from '../support/story.ts';
+import { createWorkspace, depot, mutate, reach, stage, zipOf } from '../support/story.ts';
 
 const app = await startApp();
 const visit = useChromium();
@@ -86,4 +87,44 @@ it('shows everything that is wrong with a package, and registers nothing', async
   const { data } = await app.graphql('{ workspace(slug: "refused") { dataRuns(first: 1) { edges { node { id } } } } }');
   expect(data.workspace.dataRuns.edges).toEqual([]);
   expect(faults).toEqual([]);
+});
+
+it('leaves rows out where it is told to, and gives them back as a package', async () => {
+  const workspaceId = await createWorkspace(app, 'partly');
+  const { page, elsewhere, faults } = await visit(`${app.url}/workspaces/partly/load#token=${await app.token()}`);
+  await page.getByLabel('Rows that are not valid').selectOption({ label: 'are left out, and can be downloaded' });
+  await page.getByLabel('Rows that point at nothing').selectOption({ label: 'are left out, and can be downloaded' });
+  await expectAccessible(page);
+  const [depots, , routes] = depot;
+  const buffer = await zipOf('partly', [
+    { ...depots!, rows: 'id,city\n1,Bern\n1,Oslo\n' },
+    { ...routes!, rows: 'id,depot\n1,1\n2,9\n3,8\n' },
+  ]);
+  await page.getByLabel('The package').setInputFiles({ name: 'partly.zip', mimeType: 'application/zip', buffer });
+  await page.getByRole('button', { name: 'Plan it' }).click();
+  const plan = page.getByRole('region', { name: 'The plan' });
+  await plan.waitFor();
+  expect((await plan.getByRole('row').allTextContents()).slice(1)).toEqual(['1depotsSUCCEEDED2110000', '2routesSUCCEEDED3210000']);
+  await page.getByText('1 row of the dataset depots is not in it: not valid, and left out.').waitFor();
+  await page.getByRole('button', { name: 'Start', exact: true }).click();
+  await page.getByRole('button', { name: 'Start the run' }).click();
+  await page.getByText('3 rows were left out:').waitFor();
+  await page.getByRole('region', { name: 'Faulty rows of routes' }).getByText('where there is no such row').first().waitFor();
+  await expectAccessible(page);
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Download as a data package' }).click(),
+  ]);
+  expect(download.suggestedFilename()).toBe('partly-rejected-rows.zip');
+  const packageId = await stage(app, workspaceId, await readFile(await download.path()));
+  const { data } = await app.graphql(
+    `mutation ($input: RegisterDataRunInput!) { registerDataRun(input: $input) { ... on DataRun { package { name resources { name } } } } }`,
+    { input: { workspaceId, packageId } },
+  );
+  expect(data.registerDataRun).toEqual({ package: { name: 'partly-rejected-rows', resources: [{ name: 'depots' }, { name: 'routes' }] } });
+  // Nobody may have them any more.
+  await app.app.db.pool.query('DELETE FROM rejected_dataset');
+  await page.getByRole('button', { name: 'Download as a data package' }).click();
+  await page.getByRole('alert').getByText('Load the package again.').waitFor();
+  expect({ elsewhere, faults }).toEqual({ elsewhere: [], faults: [] });
 });

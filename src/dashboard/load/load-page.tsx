@@ -7,6 +7,7 @@ import { Bar } from '../progress.tsx';
 import { Wide } from '../wide.tsx';
 import { useWorkspace } from '../workspaces/workspace-frame.tsx';
 import { chosenFolder, droppedPackage, type Folder } from './folder.ts';
+import { ChoosePolicies, type Policies } from './policies.tsx';
 import { bring, LoadRefused } from './upload.ts';
 
 interface Work {
@@ -24,6 +25,7 @@ export default function LoadPage() {
   const client = useClient();
   const navigate = useNavigate();
   const [work, setWork] = useState<Work | null>(null);
+  const [policies, setPolicies] = useState<Policies>({});
   const [refusal, setRefusal] = useState<LoadRefused | null>(null);
   const stop = useRef<AbortController | null>(null);
   useEffect(() => () => stop.current?.abort(), []);
@@ -37,7 +39,7 @@ export default function LoadPage() {
       const file = chosen instanceof File ? chosen : await packed(chosen, setWork, stopping.signal);
       const tell = (sent: number) => setWork({ name: file.name, doing: 'sent', done: sent, total: file.size });
       tell(0);
-      const runId = await bring(client, id, file, tell, stopping.signal);
+      const runId = await bring(client, { workspaceId: id, ...policies }, file, tell, stopping.signal);
       await navigate({ to: '/workspaces/$slug/runs/$runId', params: { slug, runId } });
     } catch (error) {
       if (!(error instanceof LoadRefused)) throw error;
@@ -52,6 +54,7 @@ export default function LoadPage() {
       <Title order={1} size="h2">
         Load a package into {slug}
       </Title>
+      {work === null && <ChoosePolicies policies={policies} choose={setPolicies} />}
       {work === null ? <Choose load={load} /> : <Working work={work} stop={() => stop.current?.abort()} />}
       {refusal !== null && <Refused refusal={refusal} />}
     </Stack>

@@ -1,6 +1,7 @@
 // A package brought to the server by the page: staged, uploaded while its bytes are counted, registered.
 import type { Client } from 'urql';
 import { registerDataRunDocument, stagePackageDocument } from '../../client/documents.ts';
+import type { RegisterDataRunInput } from '../../client/gql/graphql.ts';
 import { sentenceOf, typed } from '../api.ts';
 
 export interface PackageProblem {
@@ -26,20 +27,20 @@ interface Refusal {
   readonly problems?: readonly PackageProblem[];
 }
 
-/** The id of the registered run. `onBytes` is told of what was sent. */
+/** The id of the run that was registered as `how` says. `onBytes` is told of what was sent. */
 export async function bring(
   client: Client,
-  workspaceId: string,
+  how: Omit<RegisterDataRunInput, 'packageId'>,
   file: File,
   onBytes: (sent: number) => void,
   signal: AbortSignal,
 ): Promise<string> {
-  const staged = await client.mutation(typed(stagePackageDocument), { input: { workspaceId } });
+  const staged = await client.mutation(typed(stagePackageDocument), { input: { workspaceId: how.workspaceId } });
   if (staged.error !== undefined) throw new LoadRefused(sentenceOf(staged.error));
   const place = staged.data?.stagePackage;
   if (place?.__typename !== 'StagedPackage') throw refused(place);
   await put(place.uploadUrl, file, onBytes, signal);
-  const registered = await client.mutation(typed(registerDataRunDocument), { input: { workspaceId, packageId: place.packageId } });
+  const registered = await client.mutation(typed(registerDataRunDocument), { input: { ...how, packageId: place.packageId } });
   if (registered.error !== undefined) throw new LoadRefused(sentenceOf(registered.error));
   const run = registered.data?.registerDataRun;
   if (run?.__typename !== 'DataRun') throw refused(run);

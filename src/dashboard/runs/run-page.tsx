@@ -12,6 +12,7 @@ import { Bar, type Progress } from '../progress.tsx';
 import { Fault, Loading, Missing, State, When } from '../said.tsx';
 import { Section } from '../section.tsx';
 import { GrantCard } from './grant-card.tsx';
+import { RejectedRows } from './rejected-rows.tsx';
 import { atWork, type Run } from './run.ts';
 import { RunActions } from './run-actions.tsx';
 import { RunEvents } from './run-events.tsx';
@@ -119,6 +120,7 @@ function Shown({ run }: { readonly run: Run }) {
           </Suspense>
         </Box>
         <RunSteps run={run} progressOf={progress.of} chosen={step} />
+        <RejectedRows run={run} />
       </Section>
       {run.startedAt !== null && (
         <Section title="Timeline">
