@@ -201,6 +201,22 @@ describe('rows that point at nothing', () => {
     expect((await db.rows('holding')).map(({ id }) => id)).toEqual(['1', '7']);
   });
 
+  it('leave their place in the dataset to nobody', async () => {
+    await db.load(metals, 'code\ntin\n');
+    const coded = plan(
+      'coded',
+      schema([field('id', 'integer'), field('code', 'string', { unique: true }), field('good')], {
+        primaryKey: ['id'],
+        foreignKeys: [key(['good'], 'metals', ['code'])],
+      }),
+    );
+    await db.load(coded, 'id,code,good\n1,a,tin\n2,b,tin\n');
+    // 1 would give a to 3, but it is held back; 2 gives b to 4.
+    const { kept: left, rows } = await sift(coded, 'id,code,good\n1,x,gold\n2,y,tin\n3,a,tin\n4,b,tin\n');
+    expect(rows).toEqual(account({ source: 4, loaded: 1, updated: 1, rejected: 1, blocked: 1 }));
+    expect(reasons(left)).toEqual(['3 "code" must be unique and is taken by a row that is already there: "a"']);
+  });
+
   it('are left out too, with those that lose their target by that', async () => {
     await db.load(metals, 'code\ntin\n');
     const { kept: left, ...outcome } = await sift(tree('leaving'), file, { onMissingReference: 'REJECT' });
