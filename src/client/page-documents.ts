@@ -112,6 +112,7 @@ export const runPageDocument = graphql(`
   query RunPage($id: ID!) {
     dataRun(id: $id) {
       ...RunFields
+      ...RetryFields
       progress { done total totalIsExact unit }
       previousRun { id }
       grant { subject grantedAt expiresAt endedAt targets }

@@ -1,6 +1,6 @@
 // Asked once more before something is done, and for the reason that everybody will read.
 import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, type ReactElement, useState } from 'react';
 import type { CombinedError } from 'urql';
 import { sentenceOf } from './api.ts';
 
@@ -22,15 +22,15 @@ interface ConfirmProps {
   readonly button: string;
   readonly meaning: string;
   readonly takesReason: boolean;
-  /** Null when it is done. */
-  readonly ask: (reason: string | undefined) => Promise<string | null>;
+  /** Null when it is done; else why not, and what may be done about it. */
+  readonly ask: (reason: string | undefined) => Promise<ReactElement | string | null>;
   readonly close: () => void;
 }
 
 export function Confirm({ title, button, meaning, takesReason, ask, close }: ConfirmProps) {
   const [reason, setReason] = useState('');
   const [busy, setBusy] = useState(false);
-  const [refusal, setRefusal] = useState<string | null>(null);
+  const [refusal, setRefusal] = useState<ReactElement | string | null>(null);
   const submit = async (event: FormEvent) => {
     event.preventDefault();
     setBusy(true);
@@ -54,7 +54,7 @@ export function Confirm({ title, button, meaning, takesReason, ask, close }: Con
             />
           )}
           {refusal !== null && (
-            <Text size="sm" c="var(--mantine-color-error)" role="alert">
+            <Text size="sm" c="var(--mantine-color-error)" component="div" role="alert">
               {refusal}
             </Text>
           )}

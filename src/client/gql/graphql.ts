@@ -734,7 +734,7 @@ export type RunPageQueryVariables = Exact<{
 }>;
 
 
-export type RunPageQuery = { dataRun: { id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string }, previousRun: { id: string } | null, grant: { subject: string, grantedAt: string, expiresAt: string, endedAt: string | null, targets: Array<string> } | null, outstandingCancellations: Array<{ id: string, dataset: string, state: DataRunStepState, cancelAnswer: string | null }>, steps: Array<{ id: string, position: number, dependsOn: Array<string>, submittedAt: string | null, settledAt: string | null, dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string }, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }>, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }> } | null };
+export type RunPageQuery = { dataRun: { id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, onInvalidRow: OnInvalidRow, onMissingReference: OnMissingReference, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string }, previousRun: { id: string } | null, grant: { subject: string, grantedAt: string, expiresAt: string, endedAt: string | null, targets: Array<string> } | null, outstandingCancellations: Array<{ id: string, dataset: string, state: DataRunStepState, cancelAnswer: string | null }>, steps: Array<{ id: string, position: number, dependsOn: Array<string>, submittedAt: string | null, settledAt: string | null, dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string }, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }>, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }>, package: { name: string, title: string | null, version: string | null, digest: string, id: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }> } | null };
 
 export type RenewDataRunGrantMutationVariables = Exact<{
   input: RenewDataRunGrantInput;
@@ -855,6 +855,8 @@ export type IssueRejectedRowsLinkMutation = { issueRejectedRowsLink:
     | { __typename: 'InvalidInputError', code: string, message: string, field: string }
     | { __typename: 'NotFoundError', code: string, message: string }
    };
+
+export type RetryFieldsFragment = { id: string, driving: Driving, onInvalidRow: OnInvalidRow, onMissingReference: OnMissingReference, package: { id: string }, workspace: { id: string } };
 
 export class TypedDocumentString<TResult, TVariables>
   extends String
@@ -1134,6 +1136,20 @@ export const EventPageFragmentDoc = new TypedDocumentString(`
     }
   }
 }`, {"fragmentName":"EventPage"}) as unknown as TypedDocumentString<EventPageFragment, unknown>;
+export const RetryFieldsFragmentDoc = new TypedDocumentString(`
+    fragment RetryFields on DataRun {
+  id
+  driving
+  onInvalidRow
+  onMissingReference
+  package {
+    id
+  }
+  workspace {
+    id
+  }
+}
+    `, {"fragmentName":"RetryFields"}) as unknown as TypedDocumentString<RetryFieldsFragment, unknown>;
 export const CreateWorkspaceDocument = new TypedDocumentString(`
     mutation CreateWorkspace($input: CreateWorkspaceInput!) {
   createWorkspace(input: $input) {
@@ -3209,6 +3225,7 @@ export const RunPageDocument = new TypedDocumentString(`
     query RunPage($id: ID!) {
   dataRun(id: $id) {
     ...RunFields
+    ...RetryFields
     progress {
       done
       total
@@ -3342,6 +3359,18 @@ fragment HoldFields on Hold {
   remedy
   since
   subject
+}
+fragment RetryFields on DataRun {
+  id
+  driving
+  onInvalidRow
+  onMissingReference
+  package {
+    id
+  }
+  workspace {
+    id
+  }
 }`) as unknown as TypedDocumentString<RunPageQuery, RunPageQueryVariables>;
 export const RenewDataRunGrantDocument = new TypedDocumentString(`
     mutation RenewDataRunGrant($input: RenewDataRunGrantInput!) {

@@ -12,6 +12,7 @@ import { Bar, type Progress } from '../progress.tsx';
 import { Fault, Loading, Missing, State, When } from '../said.tsx';
 import { Section } from '../section.tsx';
 import { GrantCard } from './grant-card.tsx';
+import { LoadAgain } from './load-again.tsx';
 import { RejectedRows } from './rejected-rows.tsx';
 import { atWork, type Run } from './run.ts';
 import { RunActions } from './run-actions.tsx';
@@ -84,7 +85,10 @@ function Shown({ run }: { readonly run: Run }) {
             )}
           </Text>
         </Stack>
-        <RunActions run={run} planDigest={isPlanned ? (plan?.digest ?? null) : null} />
+        <Group gap="xs">
+          <LoadAgain run={run} />
+          <RunActions run={run} planDigest={isPlanned ? (plan?.digest ?? null) : null} />
+        </Group>
       </Group>
       <Bar progress={progress.run} state={run.state} label="Read of the package" />
       {run.failure !== null && (
