@@ -18,6 +18,9 @@ import { explanation, faultTable, rowTable } from './print.ts';
 import type { Surroundings } from './surroundings.ts';
 import { upload } from './upload.ts';
 
+export const planFlag = ['--plan', 'start nothing: tell what the run would do, and its id'] as const;
+export const watchFlag = ['--watch', 'show how far each dataset is, wait for the end, and tell what became of the rows'] as const;
+
 const drivings = { background: 'BACKGROUND', 'on-request': 'ON_REQUEST' } as const;
 const missingReferences = { block: 'BLOCK', fail: 'FAIL', reject: 'REJECT' } as const;
 const invalidRows = { fail: 'FAIL', reject: 'REJECT' } as const;
@@ -28,8 +31,8 @@ export function addLoad(program: Command, surroundings: Surroundings): void {
     .argument('<path>', 'a folder with a datapackage.json, a .zip of one, or a datapackage.json')
     .requiredOption('--workspace <slug>', 'where to load it')
     .option('--create', 'make the workspace if there is none')
-    .option('--plan', 'start nothing: tell what the run would do, and its id')
-    .option('--watch', 'show how far each dataset is, wait for the end, and tell what became of the rows')
+    .option(...planFlag)
+    .option(...watchFlag)
     .addOption(choice('--driving <who>', 'who drives the run', drivings, 'background'))
     .addOption(choice('--on-missing-reference <what>', 'what becomes of rows that point at nothing', missingReferences, 'block'))
     .addOption(choice('--on-invalid-row <what>', 'what becomes of rows that are not valid', invalidRows, 'fail'))
@@ -50,23 +53,37 @@ export function addLoad(program: Command, surroundings: Surroundings): void {
           idempotencyKey: options.idempotencyKey ?? null,
         },
       });
-      const registered = granted(registerDataRun, 'DataRun');
-      if (options.plan) return tellPlan(connection, registered.id, surroundings, options.json === true);
-      const { startDataRun } = await execute(connection, startDataRunDocument, {
-        input: { dataRunId: registered.id, idempotencyKey: options.idempotencyKey ?? null },
-      });
-      const started = granted(startDataRun, 'DataRun');
-      if (options.json) surroundings.out(JSON.stringify({ type: 'started', run: started }));
-      else surroundings.note(`run ${started.id} of ${started.package.name} is ${started.state} in workspace ${workspace.slug}`);
-      if (!options.watch) {
-        if (!options.json) surroundings.out(started.id);
-        return surroundings.finish(exitCode.succeeded);
-      }
-      await followProgress(connection, started, { surroundings, json: options.json === true });
-      const ended = await readRun(connection, started.id);
-      await report(connection, ended, surroundings, options.json === true);
-      surroundings.finish(outcomeOf(ended));
+      await carryOn(connection, granted(registerDataRun, 'DataRun'), options, surroundings);
     });
+}
+
+interface RegisteredOptions {
+  readonly plan?: boolean | undefined;
+  readonly watch?: boolean | undefined;
+  readonly json?: boolean | undefined;
+  readonly idempotencyKey?: string | null | undefined;
+}
+
+/** What is done with a run once it is registered. */
+export async function carryOn(
+  connection: Connection,
+  { id }: { readonly id: string },
+  { plan, watch, json = false, idempotencyKey = null }: RegisteredOptions,
+  surroundings: Surroundings,
+): Promise<void> {
+  if (plan) return tellPlan(connection, id, surroundings, json);
+  const { startDataRun } = await execute(connection, startDataRunDocument, { input: { dataRunId: id, idempotencyKey } });
+  const started = granted(startDataRun, 'DataRun');
+  if (json) surroundings.out(JSON.stringify({ type: 'started', run: started }));
+  else surroundings.note(`run ${id} of ${started.package.name} is ${started.state} in workspace ${started.workspace.slug}`);
+  if (!watch) {
+    if (!json) surroundings.out(id);
+    return surroundings.finish(exitCode.succeeded);
+  }
+  await followProgress(connection, started, { surroundings, json });
+  const ended = await readRun(connection, id);
+  await report(connection, ended, surroundings, json);
+  surroundings.finish(outcomeOf(ended));
 }
 
 function choice<const Flags extends string, const Choices extends Readonly<Record<string, string>>>(

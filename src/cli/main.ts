@@ -14,6 +14,7 @@ import { exitCode, exitCodeHelp, problemLines, Refusal } from './outcome.ts';
 import { addPlan } from './plan.ts';
 import { isPortTaken } from './port.ts';
 import { addRejected } from './rejected.ts';
+import { addRetry } from './retry.ts';
 import { addRun } from './run.ts';
 import { addRuns } from './runs.ts';
 import { addServe } from './serve.ts';
@@ -68,6 +69,7 @@ function commandLine(): Command {
     addToken,
     addTarget,
     addLoad,
+    addRetry,
     addRuns,
     addRun,
     addPlan,

@@ -8,9 +8,9 @@ Exit codes:
   0  it succeeded
   1  a fault: the server or the database cannot be reached, a port is in use, something is broken
   2  refused: the command line, the token, or the input, with the reason on stderr; verify, target check: it does not hold
-  3  the run or the export FAILED, or the export’s package did   (load --watch, export, watch ID, run ID), or would (plan ID)
+  3  the run or the export FAILED, or the export’s package did   (load or retry --watch, export, watch ID, run ID), or would (plan ID, --plan)
   4  the run or the export was CANCELLED                          (the same)
-  5  the run SUCCEEDED, but its data are not ready: something is missing   (load --watch, watch ID, run ID), or would be (plan ID)
+  5  the run SUCCEEDED, but its data are not ready: something is missing   (load or retry --watch, watch ID, run ID), or would be (plan ID, --plan)
   130  export was stopped by Ctrl-C before it was done; the export itself goes on
 `;
 

@@ -13,6 +13,12 @@ graphql(`
   }
 `);
 
+export const retriedRunDocument = graphql(`
+  query RetriedRun($id: ID!) {
+    dataRun(id: $id) { ...RetryFields }
+  }
+`);
+
 /** `onHashMismatch` is not told by the API. Where it was WARN, the server refuses, and names what is wrong with the package. */
 export function retryOf(run: RetryFieldsFragment): RegisterDataRunInput {
   const { id, workspace, driving, onInvalidRow, onMissingReference } = run;

@@ -858,6 +858,13 @@ export type IssueRejectedRowsLinkMutation = { issueRejectedRowsLink:
 
 export type RetryFieldsFragment = { id: string, driving: Driving, onInvalidRow: OnInvalidRow, onMissingReference: OnMissingReference, package: { id: string }, workspace: { id: string } };
 
+export type RetriedRunQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type RetriedRunQuery = { dataRun: { id: string, driving: Driving, onInvalidRow: OnInvalidRow, onMissingReference: OnMissingReference, package: { id: string }, workspace: { id: string } } | null };
+
 export class TypedDocumentString<TResult, TVariables>
   extends String
   implements DocumentTypeDecoration<TResult, TVariables>
@@ -3719,3 +3726,21 @@ export const IssueRejectedRowsLinkDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<IssueRejectedRowsLinkMutation, IssueRejectedRowsLinkMutationVariables>;
+export const RetriedRunDocument = new TypedDocumentString(`
+    query RetriedRun($id: ID!) {
+  dataRun(id: $id) {
+    ...RetryFields
+  }
+}
+    fragment RetryFields on DataRun {
+  id
+  driving
+  onInvalidRow
+  onMissingReference
+  package {
+    id
+  }
+  workspace {
+    id
+  }
+}`) as unknown as TypedDocumentString<RetriedRunQuery, RetriedRunQueryVariables>;
