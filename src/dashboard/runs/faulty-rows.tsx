@@ -1,5 +1,6 @@
 // Faulty rows of a dataset: what is wrong with each, to be read and to be taken away.
 import { Button, Group, Table, Text } from '@mantine/core';
+import { download } from '../download.ts';
 import { count as shown } from '../said.tsx';
 import { Wide } from '../wide.tsx';
 import { csvOf } from './csv.ts';
@@ -26,7 +27,7 @@ export function FaultyRows({ dataset, errors, count }: FaultyRowsProps) {
           <Button
             size="xs"
             variant="default"
-            onClick={() => download(`${dataset}-faults.csv`, csvOf(['row', 'field', 'code', 'message'], lines))}
+            onClick={() => download(`${dataset}-faults.csv`, 'text/csv;charset=utf-8', [csvOf(['row', 'field', 'code', 'message'], lines)])}
           >
             Download {isAll ? 'them' : 'these'} as CSV
           </Button>
@@ -44,13 +45,4 @@ export function FaultyRows({ dataset, errors, count }: FaultyRowsProps) {
       </Wide>
     </>
   );
-}
-
-function download(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: 'text/csv;charset=utf-8' }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(url); // a download that has begun keeps what it downloads
 }

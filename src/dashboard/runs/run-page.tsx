@@ -17,6 +17,7 @@ import { RejectedRows } from './rejected-rows.tsx';
 import { atWork, type Run } from './run.ts';
 import { RunActions } from './run-actions.tsx';
 import { RunEvents } from './run-events.tsx';
+import { RunLog } from './run-log.tsx';
 import { type Plan, RunPlan } from './run-plan.tsx';
 import { RunSteps } from './run-steps.tsx';
 import { RunTimeline, type SeenProgress } from './run-timeline.tsx';
@@ -141,6 +142,7 @@ function Shown({ run }: { readonly run: Run }) {
         </Section>
       )}
       <Section title="What happened">
+        <RunLog run={run} />
         <RunEvents id={run.id} />
       </Section>
     </Stack>
