@@ -164,6 +164,19 @@ export const exportPageDocument = graphql(`
   }
 `);
 
+export const republishExportDocument = graphql(`
+  mutation RepublishExport($input: RepublishExportInput!) {
+    republishExport(input: $input) {
+      __typename
+      ... on ExportExecution { id exportPackage { id state } }
+      ... on NotFoundError { code message }
+      ... on ForbiddenError { code message permission }
+      ... on ConflictError { code message conflictingId }
+      ... on InvalidInputError { code message field }
+    }
+  }
+`);
+
 export const redeliverDocument = graphql(`
   mutation Redeliver($input: RedeliverInput!) {
     redeliver(input: $input) {

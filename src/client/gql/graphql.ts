@@ -270,6 +270,14 @@ export type RenewDataRunGrantInput = {
   idempotencyKey?: string | null | undefined;
 };
 
+/** Which export to store again. */
+export type RepublishExportInput = {
+  /** The export’s global id. */
+  exportExecutionId: string;
+  /** The same key gives the first result again, for 24 hours. */
+  idempotencyKey?: string | null | undefined;
+};
+
 /** What to export. */
 export type RequestWorkspaceExportInput = {
   /** The same key gives the first result again, for 24 hours. */
@@ -755,6 +763,19 @@ export type ExportPageQueryVariables = Exact<{
 
 
 export type ExportPageQuery = { exportExecution: { id: string, state: ExportExecutionState, phase: string, cutoff: string, requestedAt: string, requestedBy: string, startedAt: string | null, settledAt: string | null, manifestDigest: string | null, allowedActions: Array<ExportExecutionAction>, lastEventCursor: string, settings: { format: ExportFormat, datasets: Array<string> | null, retentionDays: number, destinations: Array<{ name: string, url: string }> }, exportPackage: { id: string, state: PublicationState, bytes: string | null, digest: string | null, publishedAt: string | null, expiresAt: string | null, deliveries: Array<{ id: string, destination: string, state: DeliveryState, attempts: number, nextAttemptAt: string | null, deliveredAt: string | null, attemptLog: Array<{ number: number, at: string, status: number | null, code: string, message: string, durationMs: number }>, failure: { code: string, summary: string } | null }>, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null } | null, workspace: { id: string, slug: string }, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string }, counts: Array<{ dataset: string, rows: string, bytes: string }>, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }> } | null };
+
+export type RepublishExportMutationVariables = Exact<{
+  input: RepublishExportInput;
+}>;
+
+
+export type RepublishExportMutation = { republishExport:
+    | { __typename: 'ConflictError', code: string, message: string, conflictingId: string | null }
+    | { __typename: 'ExportExecution', id: string, exportPackage: { id: string, state: PublicationState } | null }
+    | { __typename: 'ForbiddenError', code: string, message: string, permission: string }
+    | { __typename: 'InvalidInputError', code: string, message: string, field: string }
+    | { __typename: 'NotFoundError', code: string, message: string }
+   };
 
 export type RedeliverMutationVariables = Exact<{
   input: RedeliverInput;
@@ -3518,6 +3539,39 @@ export const ExportPageDocument = new TypedDocumentString(`
     }
   }
 }`) as unknown as TypedDocumentString<ExportPageQuery, ExportPageQueryVariables>;
+export const RepublishExportDocument = new TypedDocumentString(`
+    mutation RepublishExport($input: RepublishExportInput!) {
+  republishExport(input: $input) {
+    __typename
+    ... on ExportExecution {
+      id
+      exportPackage {
+        id
+        state
+      }
+    }
+    ... on NotFoundError {
+      code
+      message
+    }
+    ... on ForbiddenError {
+      code
+      message
+      permission
+    }
+    ... on ConflictError {
+      code
+      message
+      conflictingId
+    }
+    ... on InvalidInputError {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<RepublishExportMutation, RepublishExportMutationVariables>;
 export const RedeliverDocument = new TypedDocumentString(`
     mutation Redeliver($input: RedeliverInput!) {
   redeliver(input: $input) {

@@ -8,8 +8,11 @@ import { bytesIn, State, When } from '../said.tsx';
 import { Section } from '../section.tsx';
 import { Deliveries } from './deliveries.tsx';
 import type { PackageProps } from './execution.ts';
+import { Republish } from './republish.tsx';
 
-export function Package({ exportPackage, destinations, again }: PackageProps) {
+const unpublished = new Set<string>(['FAILED', 'EXPIRED']);
+
+export function Package({ exportId, exportPackage, destinations, again }: PackageProps & { readonly exportId: string }) {
   const { id, state, bytes, digest, expiresAt, failure } = exportPackage;
   const [{ data, error, fetching }, issue] = useMutation(typed(issueDownloadLinkDocument));
   const link = data?.issueDownloadLink;
@@ -27,6 +30,7 @@ export function Package({ exportPackage, destinations, again }: PackageProps) {
       </Group>
       {digest !== null && <Code>{digest}</Code>}
       {failure !== null && <Text size="sm">{failure.summary}</Text>}
+      {unpublished.has(state) && <Republish exportId={exportId} destinations={destinations} again={again} />}
       {state === 'PUBLISHED' && (
         <Group gap="sm">
           <Button variant="default" size="xs" loading={fetching} onClick={() => issue({ input: { exportPackageId: id } })}>

@@ -70,7 +70,16 @@ function Shown({ execution, again }: { readonly execution: Execution; readonly a
         </Alert>
       )}
       {whyNotRunning.length > 0 && <Holds title="Why it waits" holds={whyNotRunning} />}
-      {exportPackage !== null && <Package exportPackage={exportPackage} destinations={execution.settings.destinations} again={again} />}
+      {exportPackage !== null && (
+        // Republished, it is another package: a link to the one before leads nowhere.
+        <Package
+          key={exportPackage.id}
+          exportId={id}
+          exportPackage={exportPackage}
+          destinations={execution.settings.destinations}
+          again={again}
+        />
+      )}
       <Section title="What is in it">
         <Text size="sm">
           {execution.settings.format}, digest of the manifest: {manifestDigest === null ? 'not known yet' : <Code>{manifestDigest}</Code>}
