@@ -116,9 +116,8 @@ export function Broken({ error }: ErrorComponentProps) {
   return (
     <Alert color="red" variant="outline" title="This page has failed" m="md" role="alert">
       <Stack gap="xs" align="flex-start">
-        <Text size="sm">
-          {error instanceof Error ? error.message : String(error)} Nothing in the workspace has changed by it. Load the page again.
-        </Text>
+        <Text size="sm">{error instanceof Error ? error.message : String(error)}</Text>
+        <Text size="sm">Nothing in the workspace has changed by it. Load the page again.</Text>
         <Button size="xs" variant="default" onClick={() => location.reload()}>
           Load again
         </Button>

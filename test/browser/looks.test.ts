@@ -46,7 +46,7 @@ async function makePages(): Promise<string[]> {
     '/workspaces/seen/load',
     '/workspaces/seen/datasets/wide',
     '/workspaces/seen/datasets/wide?row=%221%22',
-    '/workspaces/seen/datasets/none',
+    ...['datasets', 'runs', 'exports'].map((list) => `/workspaces/seen/${list}/none`),
   ];
 }
 
