@@ -8,6 +8,7 @@ graphql(`
     driving
     onInvalidRow
     onMissingReference
+    onHashMismatch
     package { id }
     workspace { id }
   }
@@ -19,8 +20,8 @@ export const retriedRunDocument = graphql(`
   }
 `);
 
-/** `onHashMismatch` is not told by the API. Where it was WARN, the server refuses, and names what is wrong with the package. */
 export function retryOf(run: RetryFieldsFragment): RegisterDataRunInput {
-  const { id, workspace, driving, onInvalidRow, onMissingReference } = run;
-  return { workspaceId: workspace.id, packageId: run.package.id, previousRunId: id, driving, onInvalidRow, onMissingReference };
+  const { id, workspace, driving, onInvalidRow, onMissingReference, onHashMismatch } = run;
+  const policies = { onInvalidRow, onMissingReference, onHashMismatch };
+  return { workspaceId: workspace.id, packageId: run.package.id, previousRunId: id, driving, ...policies };
 }

@@ -13,7 +13,7 @@ import { blockersOf } from './decide.ts';
 import { holdSource } from './hold-source.ts';
 import { allowedActionsOf } from './operations.ts';
 import { readinessOf, whyNotRunning, whyStepNotRunning } from './readiness.ts';
-import { driving, onInvalidRow, onMissingReference, runAction, runState, stepState } from './schema-enums.ts';
+import { driving, onHashMismatch, onInvalidRow, onMissingReference, runAction, runState, stepState } from './schema-enums.ts';
 import { blockerType, readinessType, rowAccount, rowErrorType, runProgress, stepProgress } from './schema-values.ts';
 
 const inOrder = { orderBy: { position: 'asc' } } as const;
@@ -102,6 +102,10 @@ export const runType = builder.prismaNode('DataRun', {
     onMissingReference: t.expose('onMissingReference', {
       type: onMissingReference,
       description: 'What becomes of rows that point at nothing.',
+    }),
+    onHashMismatch: t.expose('onHashMismatch', {
+      type: onHashMismatch,
+      description: 'What became of sizes and hashes that are wrong, when it was registered.',
     }),
     notes: t.exposeStringList('notes', {
       description: 'What registration let pass, in sentences: a dataset without a schema, a wrong hash.',

@@ -109,6 +109,7 @@ it('leaves rows out where it is told to, and gives them back as a package', asyn
   await page.getByRole('button', { name: 'Start', exact: true }).click();
   await page.getByRole('button', { name: 'Start the run' }).click();
   await page.getByText('3 rows were left out:').waitFor();
+  await page.getByText('Rows that are not valid are left out, and can be downloaded. Rows that point at nothing are left out').waitFor();
   await page.getByRole('region', { name: 'Faulty rows of routes' }).getByText('where there is no such row').first().waitFor();
   await expectAccessible(page);
   const [download] = await Promise.all([

@@ -28,15 +28,16 @@ async function cancelled(slug: string): Promise<string> {
 
 async function readPolicies(id: unknown) {
   const { data } = await app.graphql(
-    'query ($id: ID!) { dataRun(id: $id) { state driving onInvalidRow onMissingReference package { id } previousRun { id } } }',
+    'query ($id: ID!) { dataRun(id: $id) { state driving onInvalidRow onMissingReference onHashMismatch package { id } previousRun { id } } }',
     { id },
   );
   return data.dataRun;
 }
 
 it('loads the package of a run that failed once more under its policies, and what succeeded is not written twice', async () => {
-  const policies = { driving: 'ON_REQUEST', onMissingReference: 'FAIL' };
-  const id = await registered(app, await createWorkspace(app, 'failed'), [depots, late], policies);
+  const policies = { driving: 'ON_REQUEST', onInvalidRow: 'REJECT', onMissingReference: 'FAIL', onHashMismatch: 'WARN' };
+  // Not as long as it says, which is let pass.
+  const id = await registered(app, await createWorkspace(app, 'failed'), [{ ...depots, bytes: 1 }, late], policies);
   target.begins = 'failed';
   await mutate(app, 'startDataRun', { dataRunId: id });
   await expect.poll(async () => (await mutate(app, 'advanceDataRun', { dataRunId: id })).state).toBe('FAILED');
@@ -47,7 +48,7 @@ it('loads the package of a run that failed once more under its policies, and wha
   expect(stdout).toMatch(/\nSUCCEEDED, ready\n$/);
   const [, again] = /^run (\S+) of \S+ is RUNNING in workspace failed$/m.exec(stderr) ?? [];
   const { package: kept } = await readPolicies(id);
-  expect(await readPolicies(again)).toEqual({ ...policies, state: 'SUCCEEDED', onInvalidRow: 'FAIL', package: kept, previousRun: { id } });
+  expect(await readPolicies(again)).toEqual({ ...policies, state: 'SUCCEEDED', package: kept, previousRun: { id } });
 });
 
 it('tells what it would do, and starts nothing', async () => {

@@ -68,7 +68,7 @@ type Documents = {
     "\n  query DatasetPage($id: ID!, $first: Int, $after: String, $last: Int, $before: String) {\n    node(id: $id) {\n      __typename\n      ... on Dataset {\n        id\n        name\n        schema\n        rowCount\n        updatedAt\n        rows(first: $first, after: $after, last: $last, before: $before) {\n          edges { cursor node { key values writtenBy { id registeredAt package { name version } } } }\n          pageInfo { hasNextPage hasPreviousPage startCursor endCursor }\n        }\n      }\n    }\n  }\n": typeof types.DatasetPageDocument,
     "\n  query StepErrors($id: ID!) {\n    node(id: $id) {\n      __typename\n      ... on DataRunStep { id rowErrors { row field code message } }\n    }\n  }\n": typeof types.StepErrorsDocument,
     "\n  mutation IssueRejectedRowsLink($input: IssueRejectedRowsLinkInput!) {\n    issueRejectedRowsLink(input: $input) {\n      __typename\n      ... on DownloadLink { url expiresAt }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission }\n      ... on ConflictError { code message }\n      ... on InvalidInputError { code message field }\n    }\n  }\n": typeof types.IssueRejectedRowsLinkDocument,
-    "\n  fragment RetryFields on DataRun {\n    id\n    driving\n    onInvalidRow\n    onMissingReference\n    package { id }\n    workspace { id }\n  }\n": typeof types.RetryFieldsFragmentDoc,
+    "\n  fragment RetryFields on DataRun {\n    id\n    driving\n    onInvalidRow\n    onMissingReference\n    onHashMismatch\n    package { id }\n    workspace { id }\n  }\n": typeof types.RetryFieldsFragmentDoc,
     "\n  query RetriedRun($id: ID!) {\n    dataRun(id: $id) { ...RetryFields }\n  }\n": typeof types.RetriedRunDocument,
 };
 const documents: Documents = {
@@ -125,7 +125,7 @@ const documents: Documents = {
     "\n  query DatasetPage($id: ID!, $first: Int, $after: String, $last: Int, $before: String) {\n    node(id: $id) {\n      __typename\n      ... on Dataset {\n        id\n        name\n        schema\n        rowCount\n        updatedAt\n        rows(first: $first, after: $after, last: $last, before: $before) {\n          edges { cursor node { key values writtenBy { id registeredAt package { name version } } } }\n          pageInfo { hasNextPage hasPreviousPage startCursor endCursor }\n        }\n      }\n    }\n  }\n": types.DatasetPageDocument,
     "\n  query StepErrors($id: ID!) {\n    node(id: $id) {\n      __typename\n      ... on DataRunStep { id rowErrors { row field code message } }\n    }\n  }\n": types.StepErrorsDocument,
     "\n  mutation IssueRejectedRowsLink($input: IssueRejectedRowsLinkInput!) {\n    issueRejectedRowsLink(input: $input) {\n      __typename\n      ... on DownloadLink { url expiresAt }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission }\n      ... on ConflictError { code message }\n      ... on InvalidInputError { code message field }\n    }\n  }\n": types.IssueRejectedRowsLinkDocument,
-    "\n  fragment RetryFields on DataRun {\n    id\n    driving\n    onInvalidRow\n    onMissingReference\n    package { id }\n    workspace { id }\n  }\n": types.RetryFieldsFragmentDoc,
+    "\n  fragment RetryFields on DataRun {\n    id\n    driving\n    onInvalidRow\n    onMissingReference\n    onHashMismatch\n    package { id }\n    workspace { id }\n  }\n": types.RetryFieldsFragmentDoc,
     "\n  query RetriedRun($id: ID!) {\n    dataRun(id: $id) { ...RetryFields }\n  }\n": types.RetriedRunDocument,
 };
 
@@ -344,7 +344,7 @@ export function graphql(source: "\n  mutation IssueRejectedRowsLink($input: Issu
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  fragment RetryFields on DataRun {\n    id\n    driving\n    onInvalidRow\n    onMissingReference\n    package { id }\n    workspace { id }\n  }\n"): typeof import('./graphql.ts').RetryFieldsFragmentDoc;
+export function graphql(source: "\n  fragment RetryFields on DataRun {\n    id\n    driving\n    onInvalidRow\n    onMissingReference\n    onHashMismatch\n    package { id }\n    workspace { id }\n  }\n"): typeof import('./graphql.ts').RetryFieldsFragmentDoc;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */

@@ -742,7 +742,7 @@ export type RunPageQueryVariables = Exact<{
 }>;
 
 
-export type RunPageQuery = { dataRun: { id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, onInvalidRow: OnInvalidRow, onMissingReference: OnMissingReference, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string }, previousRun: { id: string } | null, grant: { subject: string, grantedAt: string, expiresAt: string, endedAt: string | null, targets: Array<string> } | null, outstandingCancellations: Array<{ id: string, dataset: string, state: DataRunStepState, cancelAnswer: string | null }>, steps: Array<{ id: string, position: number, dependsOn: Array<string>, submittedAt: string | null, settledAt: string | null, dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string }, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }>, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }>, package: { name: string, title: string | null, version: string | null, digest: string, id: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }> } | null };
+export type RunPageQuery = { dataRun: { id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, onInvalidRow: OnInvalidRow, onMissingReference: OnMissingReference, onHashMismatch: OnHashMismatch, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string }, previousRun: { id: string } | null, grant: { subject: string, grantedAt: string, expiresAt: string, endedAt: string | null, targets: Array<string> } | null, outstandingCancellations: Array<{ id: string, dataset: string, state: DataRunStepState, cancelAnswer: string | null }>, steps: Array<{ id: string, position: number, dependsOn: Array<string>, submittedAt: string | null, settledAt: string | null, dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, progress: { done: string, total: string | null, totalIsExact: boolean, unit: string }, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }>, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }>, package: { name: string, title: string | null, version: string | null, digest: string, id: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }> } | null };
 
 export type RenewDataRunGrantMutationVariables = Exact<{
   input: RenewDataRunGrantInput;
@@ -877,14 +877,14 @@ export type IssueRejectedRowsLinkMutation = { issueRejectedRowsLink:
     | { __typename: 'NotFoundError', code: string, message: string }
    };
 
-export type RetryFieldsFragment = { id: string, driving: Driving, onInvalidRow: OnInvalidRow, onMissingReference: OnMissingReference, package: { id: string }, workspace: { id: string } };
+export type RetryFieldsFragment = { id: string, driving: Driving, onInvalidRow: OnInvalidRow, onMissingReference: OnMissingReference, onHashMismatch: OnHashMismatch, package: { id: string }, workspace: { id: string } };
 
 export type RetriedRunQueryVariables = Exact<{
   id: string;
 }>;
 
 
-export type RetriedRunQuery = { dataRun: { id: string, driving: Driving, onInvalidRow: OnInvalidRow, onMissingReference: OnMissingReference, package: { id: string }, workspace: { id: string } } | null };
+export type RetriedRunQuery = { dataRun: { id: string, driving: Driving, onInvalidRow: OnInvalidRow, onMissingReference: OnMissingReference, onHashMismatch: OnHashMismatch, package: { id: string }, workspace: { id: string } } | null };
 
 export class TypedDocumentString<TResult, TVariables>
   extends String
@@ -1170,6 +1170,7 @@ export const RetryFieldsFragmentDoc = new TypedDocumentString(`
   driving
   onInvalidRow
   onMissingReference
+  onHashMismatch
   package {
     id
   }
@@ -3393,6 +3394,7 @@ fragment RetryFields on DataRun {
   driving
   onInvalidRow
   onMissingReference
+  onHashMismatch
   package {
     id
   }
@@ -3791,6 +3793,7 @@ export const RetriedRunDocument = new TypedDocumentString(`
   driving
   onInvalidRow
   onMissingReference
+  onHashMismatch
   package {
     id
   }

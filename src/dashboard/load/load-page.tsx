@@ -3,11 +3,12 @@ import { Alert, Button, FileButton, Group, Stack, Table, Text, Title } from '@ma
 import { useNavigate } from '@tanstack/react-router';
 import { type DragEvent, useEffect, useRef, useState } from 'react';
 import { useClient } from 'urql';
+import type { Policies } from '../policies.ts';
 import { Bar } from '../progress.tsx';
 import { Wide } from '../wide.tsx';
 import { useWorkspace } from '../workspaces/workspace-frame.tsx';
+import { ChoosePolicies } from './choose-policies.tsx';
 import { chosenFolder, droppedPackage, type Folder } from './folder.ts';
-import { ChoosePolicies, type Policies } from './policies.tsx';
 import { bring, LoadRefused } from './upload.ts';
 
 interface Work {
@@ -54,7 +55,7 @@ export default function LoadPage() {
       <Title order={1} size="h2">
         Load a package into {slug}
       </Title>
-      {work === null && <ChoosePolicies policies={policies} choose={setPolicies} />}
+      {work === null && <ChoosePolicies chosen={policies} choose={setPolicies} />}
       {work === null ? <Choose load={load} /> : <Working work={work} stop={() => stop.current?.abort()} />}
       {refusal !== null && <Refused refusal={refusal} />}
     </Stack>

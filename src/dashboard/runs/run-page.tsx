@@ -8,6 +8,7 @@ import { runPageDocument } from '../../client/page-documents.ts';
 import { typed } from '../api.ts';
 import { Holds, ReadinessCard } from '../blockers.tsx';
 import { runOf, unannouncedMs, useAskedAgain, useLive } from '../live.ts';
+import { toldOf } from '../policies.ts';
 import { Bar, type Progress } from '../progress.tsx';
 import { Fault, Loading, Missing, State, When } from '../said.tsx';
 import { Section } from '../section.tsx';
@@ -84,6 +85,9 @@ function Shown({ run }: { readonly run: Run }) {
                 </Anchor>
               </>
             )}
+          </Text>
+          <Text size="sm" c="dimmed">
+            {toldOf({ onInvalidRow: run.onInvalidRow, onMissingReference: run.onMissingReference })}
           </Text>
         </Stack>
         <Group gap="xs">
