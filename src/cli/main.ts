@@ -18,6 +18,7 @@ import { addRetry } from './retry.ts';
 import { addRun } from './run.ts';
 import { addRuns } from './runs.ts';
 import { addServe } from './serve.ts';
+import { addSettle } from './settle.ts';
 import type { Surroundings } from './surroundings.ts';
 import { addTarget } from './target.ts';
 import { addToken } from './token.ts';
@@ -75,6 +76,7 @@ function commandLine(): Command {
     addPlan,
     addRejected,
     addControls,
+    addSettle,
     addWatch,
     addExport,
     addExports,

@@ -1,6 +1,6 @@
 // Asked once more before something is done, and for the reason that everybody will read.
 import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
-import { type FormEvent, type ReactElement, useState } from 'react';
+import { type FormEvent, type FormEvent, type ReactElement, type ReactNode, useState, useState } from 'react';
 import type { CombinedError } from 'urql';
 import { sentenceOf } from './api.ts';
 
@@ -24,10 +24,14 @@ interface ConfirmProps {
   readonly takesReason: boolean;
   /** Null when it is done; else why not, and what may be done about it. */
   readonly ask: (reason: string | undefined) => Promise<ReactElement | string | null>;
+  /** What else there is to decide. */
+  readonly children?: ReactNode;
+  /** Null when it is done. */
+  readonly ask: (reason: string | undefined) => Promise<string | null>;
   readonly close: () => void;
 }
 
-export function Confirm({ title, button, meaning, takesReason, ask, close }: ConfirmProps) {
+export function Confirm({ title, button, meaning, takesReason, children, ask, close }: ConfirmProps) {
   const [reason, setReason] = useState('');
   const [busy, setBusy] = useState(false);
   const [refusal, setRefusal] = useState<ReactElement | string | null>(null);
@@ -53,6 +57,7 @@ export function Confirm({ title, button, meaning, takesReason, ask, close }: Con
               data-autofocus
             />
           )}
+          {children}
           {refusal !== null && (
             <Text size="sm" c="var(--mantine-color-error)" component="div" role="alert">
               {refusal}

@@ -70,6 +70,8 @@ type Documents = {
     "\n  mutation IssueRejectedRowsLink($input: IssueRejectedRowsLinkInput!) {\n    issueRejectedRowsLink(input: $input) {\n      __typename\n      ... on DownloadLink { url expiresAt }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission }\n      ... on ConflictError { code message }\n      ... on InvalidInputError { code message field }\n    }\n  }\n": typeof types.IssueRejectedRowsLinkDocument,
     "\n  fragment RetryFields on DataRun {\n    id\n    driving\n    onInvalidRow\n    onMissingReference\n    onHashMismatch\n    package { id }\n    workspace { id }\n  }\n": typeof types.RetryFieldsFragmentDoc,
     "\n  query RetriedRun($id: ID!) {\n    dataRun(id: $id) { ...RetryFields }\n  }\n": typeof types.RetriedRunDocument,
+    "\n  query RunHolds($id: ID!) {\n    dataRun(id: $id) { id steps { id dataset whyNotRunning { code } } }\n  }\n": typeof types.RunHoldsDocument,
+    "\n  mutation SettleSubmission($input: SettleSubmissionInput!) {\n    settleSubmission(input: $input) {\n      __typename\n      ... on DataRunStep { id dataset state }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission }\n      ... on ConflictError { code message conflictingId }\n      ... on InvalidInputError { code message field }\n    }\n  }\n": typeof types.SettleSubmissionDocument,
 };
 const documents: Documents = {
     "\n  fragment RunFields on DataRun {\n    id\n    state\n    driving\n    activeChildren\n    allowedActions\n    registeredAt\n    registeredBy\n    startedAt\n    settledAt\n    resetAt\n    cancelRequestedAt\n    lastEventCursor\n    notes\n    package { name title version digest }\n    workspace { id slug }\n    failure { code origin phase retryable summary }\n    failedStep { dataset }\n    readiness { ready blockers { code dataset message count sampleKeys clearedBy } }\n    whyNotRunning { code message remedy since subject }\n    steps {\n      id\n      dataset\n      target\n      state\n      attempt\n      finallyBlocked\n      skippedBecause\n      rows { source loaded updated unchanged rejected blocked unprocessed }\n      failure { code origin phase retryable summary }\n      rowErrorCount\n    }\n  }\n": types.RunFieldsFragmentDoc,
@@ -127,6 +129,8 @@ const documents: Documents = {
     "\n  mutation IssueRejectedRowsLink($input: IssueRejectedRowsLinkInput!) {\n    issueRejectedRowsLink(input: $input) {\n      __typename\n      ... on DownloadLink { url expiresAt }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission }\n      ... on ConflictError { code message }\n      ... on InvalidInputError { code message field }\n    }\n  }\n": types.IssueRejectedRowsLinkDocument,
     "\n  fragment RetryFields on DataRun {\n    id\n    driving\n    onInvalidRow\n    onMissingReference\n    onHashMismatch\n    package { id }\n    workspace { id }\n  }\n": types.RetryFieldsFragmentDoc,
     "\n  query RetriedRun($id: ID!) {\n    dataRun(id: $id) { ...RetryFields }\n  }\n": types.RetriedRunDocument,
+    "\n  query RunHolds($id: ID!) {\n    dataRun(id: $id) { id steps { id dataset whyNotRunning { code } } }\n  }\n": types.RunHoldsDocument,
+    "\n  mutation SettleSubmission($input: SettleSubmissionInput!) {\n    settleSubmission(input: $input) {\n      __typename\n      ... on DataRunStep { id dataset state }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission }\n      ... on ConflictError { code message conflictingId }\n      ... on InvalidInputError { code message field }\n    }\n  }\n": types.SettleSubmissionDocument,
 };
 
 /**
@@ -349,6 +353,14 @@ export function graphql(source: "\n  fragment RetryFields on DataRun {\n    id\n
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
 export function graphql(source: "\n  query RetriedRun($id: ID!) {\n    dataRun(id: $id) { ...RetryFields }\n  }\n"): typeof import('./graphql.ts').RetriedRunDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query RunHolds($id: ID!) {\n    dataRun(id: $id) { id steps { id dataset whyNotRunning { code } } }\n  }\n"): typeof import('./graphql.ts').RunHoldsDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation SettleSubmission($input: SettleSubmissionInput!) {\n    settleSubmission(input: $input) {\n      __typename\n      ... on DataRunStep { id dataset state }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission }\n      ... on ConflictError { code message conflictingId }\n      ... on InvalidInputError { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').SettleSubmissionDocument;
 
 
 export function graphql(source: string) {

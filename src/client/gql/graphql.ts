@@ -306,6 +306,20 @@ export type ResumeDataRunInput = {
   reason?: string | null | undefined;
 };
 
+/** What a person found at a target that cannot be asked by key. */
+export type SettleSubmissionInput = {
+  /** With CREATED: the target’s id of the job. At most 500 characters. */
+  childJobId?: string | null | undefined;
+  /** The dataset’s global id. */
+  dataRunStepId: string;
+  /** The same key gives the first result again, for 24 hours. */
+  idempotencyKey?: string | null | undefined;
+  /** What became of the submission. */
+  outcome: SubmissionOutcome;
+  /** Why: kept with the event. At most 1,000 characters. */
+  reason?: string | null | undefined;
+};
+
 /** Where a package is to be staged. */
 export type StagePackageInput = {
   /** The workspace’s global id. */
@@ -321,6 +335,13 @@ export type StartDataRunInput = {
   /** The digest of the plan that was looked at. Where what the plan was made of has changed since, the start is refused with the ConflictError PLAN_STALE. */
   planDigest?: string | null | undefined;
 };
+
+/** What became of a submission whose answer was lost. */
+export type SubmissionOutcome =
+  /** The target has a job for it: the dataset is ACTIVE with that job. */
+  | 'CREATED'
+  /** The target has none: it is submitted again, the same attempt with the same key. */
+  | 'NEVER_CREATED';
 
 /** What to change. What is left out stays as it is. */
 export type UpdateExportSettingsInput = {
@@ -885,6 +906,26 @@ export type RetriedRunQueryVariables = Exact<{
 
 
 export type RetriedRunQuery = { dataRun: { id: string, driving: Driving, onInvalidRow: OnInvalidRow, onMissingReference: OnMissingReference, onHashMismatch: OnHashMismatch, package: { id: string }, workspace: { id: string } } | null };
+
+export type RunHoldsQueryVariables = Exact<{
+  id: string;
+}>;
+
+
+export type RunHoldsQuery = { dataRun: { id: string, steps: Array<{ id: string, dataset: string, whyNotRunning: Array<{ code: string }> }> } | null };
+
+export type SettleSubmissionMutationVariables = Exact<{
+  input: SettleSubmissionInput;
+}>;
+
+
+export type SettleSubmissionMutation = { settleSubmission:
+    | { __typename: 'ConflictError', code: string, message: string, conflictingId: string | null }
+    | { __typename: 'DataRunStep', id: string, dataset: string, state: DataRunStepState }
+    | { __typename: 'ForbiddenError', code: string, message: string, permission: string }
+    | { __typename: 'InvalidInputError', code: string, message: string, field: string }
+    | { __typename: 'NotFoundError', code: string, message: string }
+   };
 
 export class TypedDocumentString<TResult, TVariables>
   extends String
@@ -3801,3 +3842,48 @@ export const RetriedRunDocument = new TypedDocumentString(`
     id
   }
 }`) as unknown as TypedDocumentString<RetriedRunQuery, RetriedRunQueryVariables>;
+export const RunHoldsDocument = new TypedDocumentString(`
+    query RunHolds($id: ID!) {
+  dataRun(id: $id) {
+    id
+    steps {
+      id
+      dataset
+      whyNotRunning {
+        code
+      }
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<RunHoldsQuery, RunHoldsQueryVariables>;
+export const SettleSubmissionDocument = new TypedDocumentString(`
+    mutation SettleSubmission($input: SettleSubmissionInput!) {
+  settleSubmission(input: $input) {
+    __typename
+    ... on DataRunStep {
+      id
+      dataset
+      state
+    }
+    ... on NotFoundError {
+      code
+      message
+    }
+    ... on ForbiddenError {
+      code
+      message
+      permission
+    }
+    ... on ConflictError {
+      code
+      message
+      conflictingId
+    }
+    ... on InvalidInputError {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<SettleSubmissionMutation, SettleSubmissionMutationVariables>;

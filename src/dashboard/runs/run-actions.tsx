@@ -13,9 +13,10 @@ import {
 import type { DataRunAction } from '../../client/gql/graphql.ts';
 import { typed } from '../api.ts';
 import { type Answer, Confirm, refusalOf } from '../confirm.tsx';
+import { ForceCancel } from './force-cancel.tsx';
 import type { Run } from './run.ts';
 
-type Input = { readonly dataRunId: string; readonly reason?: string; readonly planDigest?: string };
+type Input = { readonly dataRunId: string; readonly reason?: string; readonly planDigest?: string; readonly force?: boolean };
 type Ask = TypedDocumentNode<Readonly<Record<string, Answer>>, { readonly input: Input }>;
 
 interface Offer {
@@ -71,11 +72,13 @@ interface RunActionsProps {
 
 export function RunActions({ run, planDigest }: RunActionsProps) {
   const [asked, setAsked] = useState<Offer | null>(null);
+  const [isForced, setIsForced] = useState(false);
   const client = useClient();
   const ask = async (offer: Offer, reason: string | undefined) => {
     const planned = offer === offers.START && planDigest !== null ? { planDigest } : {};
+    const forced = offer === offers.CANCEL && isForced ? { force: true } : {};
     const { data, error } = await client.mutation(offer.ask, {
-      input: { dataRunId: run.id, ...planned, ...(reason === undefined ? {} : { reason }) },
+      input: { dataRunId: run.id, ...planned, ...forced, ...(reason === undefined ? {} : { reason }) },
     });
     return refusalOf('DataRun', Object.values(data ?? {}), error);
   };
@@ -103,8 +106,13 @@ export function RunActions({ run, planDigest }: RunActionsProps) {
           meaning={asked.meaning}
           takesReason={asked.takesReason}
           ask={(reason) => ask(asked, reason)}
-          close={() => setAsked(null)}
-        />
+          close={() => {
+            setAsked(null);
+            setIsForced(false);
+          }}
+        >
+          {asked === offers.CANCEL && run.state !== 'REGISTERED' && <ForceCancel isForced={isForced} force={setIsForced} />}
+        </Confirm>
       )}
     </>
   );

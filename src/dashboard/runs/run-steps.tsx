@@ -8,6 +8,7 @@ import { count, State } from '../said.tsx';
 import { Wide } from '../wide.tsx';
 import { RowErrors } from './row-errors.tsx';
 import type { Run } from './run.ts';
+import { SettleSubmission } from './settle-submission.tsx';
 
 type Step = Run['steps'][number];
 
@@ -31,6 +32,7 @@ export function RunSteps({ run, progressOf, chosen }: RunStepsProps) {
             slug={run.workspace.slug}
             runId={run.id}
             step={step}
+            hasEnded={run.settledAt !== null}
             progress={progressOf(step)}
             isChosen={step.dataset === chosen}
           />
@@ -49,12 +51,14 @@ interface StepLinesProps {
   readonly slug: string;
   readonly runId: string;
   readonly step: Step;
+  /** The run. */
+  readonly hasEnded: boolean;
   readonly progress: Progress;
   readonly isChosen: boolean;
 }
 
 /** Of two hundred of them a second reading changes a few: measured with all drawn anew, a reading took the page most of a second. */
-const StepLines = memo(function StepLines({ slug, runId, step, progress, isChosen }: StepLinesProps) {
+const StepLines = memo(function StepLines({ slug, runId, step, hasEnded, progress, isChosen }: StepLinesProps) {
   const line = useRef<HTMLTableRowElement>(null);
   useEffect(() => {
     if (isChosen) line.current?.scrollIntoView({ block: 'center' });
@@ -112,6 +116,7 @@ const StepLines = memo(function StepLines({ slug, runId, step, progress, isChose
             {step.skippedBecause !== null && <Text size="sm">Skipped: {step.skippedBecause}</Text>}
             <Blockers blockers={step.blockers} />
             {step.whyNotRunning.length > 0 && <Holds title={`Why ${step.dataset} waits`} holds={step.whyNotRunning} />}
+            {step.whyNotRunning.some(({ code }) => code === 'SUBMISSION_UNKNOWN') && <SettleSubmission step={step} hasEnded={hasEnded} />}
           </Table.Td>
         </Table.Tr>
       )}
