@@ -45,7 +45,7 @@ export function assembleExports(options: {
   const dispatch = { slots, leaseMs, takeovers: config.maxTakeovers };
   const owner = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
   return {
-    exports: { db, hosts, sealer: own, links, slots, storage },
+    exports: { db, hosts, sealer: own, links, slots, storage, outbound, pinging: new Set(), stop },
     tasks: {
       runner: { generator, dispatch, heartbeatMs, owner, log },
       publisher: { generator, storage, leaseMs, heartbeatMs, retryMs, attempts: config.publishAttempts, log },

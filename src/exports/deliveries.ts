@@ -17,7 +17,7 @@ import { countsOf, settingsOf } from './plan.ts';
 import { lockExecution } from './rows.ts';
 import { secretContext } from './settings.ts';
 import { deliverExport } from './wake.ts';
-import { sendWebhook, type WebhookOutcome } from './webhook.ts';
+import { accountOf, sendWebhook, type WebhookOutcome } from './webhook.ts';
 
 export interface Deliverer {
   readonly db: Db;
@@ -133,14 +133,7 @@ async function handBack(db: Db, id: string, fence: number): Promise<void> {
 }
 
 async function record({ db, retryMs, log }: Deliverer, held: Held, fence: number, outcome: WebhookOutcome, ms: number): Promise<void> {
-  const [status, code, message] =
-    outcome.is === 'failed'
-      ? [outcome.status, outcome.code, outcome.message]
-      : [
-          outcome.status,
-          outcome.is === 'gone' ? 'GONE' : 'DELIVERED',
-          outcome.is === 'gone' ? 'The destination wants no more of these.' : 'Delivered.',
-        ];
+  const { status, code, message } = accountOf(outcome);
   await inTransaction(db, async (tx) => {
     const execution = await lockExecution(tx, held.package.executionId);
     const [row] = await tx.sql.$queryRaw<{ attempts: number }[]>`

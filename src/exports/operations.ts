@@ -10,6 +10,7 @@ import { allowedCommands, unmetCommand } from '../lifecycle/lifecycle.ts';
 import { change, exportExecutionSubject } from '../lifecycle/transition.ts';
 import { once } from '../once.ts';
 import type { AllowedHosts } from '../outbound/hosts.ts';
+import type { Outbound } from '../outbound/request.ts';
 import type { Storage } from '../storage/storage.ts';
 import { findWorkspace } from '../workspaces/operations.ts';
 import { settle } from './dispatcher.ts';
@@ -27,6 +28,11 @@ export interface Exports {
   /** Exports at once in the whole cluster. */
   readonly slots: number;
   readonly storage: Storage;
+  readonly outbound: Outbound;
+  /** Destinations that are being tested by this process. */
+  readonly pinging: Set<string>;
+  /** Of the process. */
+  readonly stop: AbortSignal;
 }
 
 export interface CommandInput {

@@ -28,6 +28,15 @@ export type WebhookOutcome =
       readonly retryAfterSeconds: number | null;
     };
 
+/** What is told of a message that was sent, or could not be. */
+export interface Sent {
+  readonly status: number | null;
+  /** DELIVERED, GONE, or that of the fault. */
+  readonly code: string;
+  /** One sentence, for people. */
+  readonly message: string;
+}
+
 const secretPattern = /^whsec_([A-Za-z0-9+/]+={0,2})$/;
 
 export function newWebhookSecret(): string {
@@ -60,6 +69,13 @@ export async function sendWebhook(outbound: Outbound, message: WebhookMessage): 
     if (error instanceof OutboundError) return failed(error.code, error.message);
     throw error;
   }
+}
+
+export function accountOf(outcome: WebhookOutcome): Sent {
+  if (outcome.is === 'delivered') return { status: outcome.status, code: 'DELIVERED', message: 'Delivered.' };
+  if (outcome.is === 'gone') return { status: outcome.status, code: 'GONE', message: 'The destination wants no more of these.' };
+  const { status, code, message } = outcome;
+  return { status, code, message };
 }
 
 function outcomeOf({ status, retryAfterSeconds }: OutboundAnswer): WebhookOutcome {

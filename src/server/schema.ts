@@ -16,6 +16,7 @@ import '../runs/schema-rejected-rows.ts';
 import '../runs/schema-subscriptions.ts';
 import '../exports/schema.ts';
 import '../exports/schema-mutations.ts';
+import '../exports/schema-ping.ts';
 import '../exports/schema-settings.ts';
 import '../exports/schema-subscriptions.ts';
 import './schema-lifecycles.ts';

@@ -174,6 +174,13 @@ export const table: Readonly<Record<string, Row>> = {
     'found',
     'workspace:admin',
   ),
+  // With a name that is too long, so that no cell calls anybody.
+  'Mutation.pingDestination': command(
+    'pingDestination',
+    ({ workspace }) => ({ workspaceId: workspace, name: 'x'.repeat(101) }),
+    'InvalidInputError',
+    'workspace:admin',
+  ),
   'Mutation.revokeAccess': command(
     'revokeAccess',
     ({ workspace }) => ({ workspaceId: workspace, subject: 'somebody else' }),

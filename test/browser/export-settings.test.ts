@@ -1,6 +1,8 @@
 // The export settings of a workspace, changed in the browser.
 import type { Page } from 'playwright-core';
+import { Webhook } from 'standardwebhooks';
 import { expect, it } from 'vitest';
+import { answering } from '../exports/announced.ts';
 import { mutateExport } from '../exports/story.ts';
 import { startApp } from '../support/app.ts';
 import { expectAccessible, reachedByKeyboard, useChromium } from '../support/browser.ts';
@@ -117,4 +119,52 @@ it('are only shown to whoever may not change them', async () => {
   expect(await page.getByRole('radio', { name: 'CSV' }).isDisabled()).toBe(true);
   expect(await save(page).count()).toBe(0);
   await expectAccessible(page);
+});
+
+it('take a signing secret that the page made, and send a test that is signed by it', async () => {
+  const workspaceId = await createWorkspace(app, 'rotated');
+  const server = await answering(200, 500);
+  const set = await mutateExport(app, 'updateExportSettings', { workspaceId, destinations: [{ name: 'crm', url: server.url }] });
+  const [{ secret: old }] = set.exportSettings.destinations;
+  const { page, elsewhere, faults } = await open('rotated');
+  const test = page.getByRole('button', { name: 'Send a test to crm' });
+  await test.waitFor();
+  await page.getByRole('button', { name: 'Make a new secret for crm' }).click();
+  const field = page.getByLabel('Signing secret');
+  const secret = await field.inputValue();
+  expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/); // 32 bytes
+  expect(secret).not.toBe(old);
+  expect(await field.getAttribute('type')).toBe('text');
+  await page.getByText('Give it to the receiver, and save.').waitFor();
+  expect(await test.count()).toBe(0); // what is not saved cannot be tested
+  await expectAccessible(page);
+  expect(await reachedByKeyboard(page)).toContain('Make a new secret for crm');
+  await save(page).click();
+  await page.getByText('Saved.').waitFor();
+  expect(await field.inputValue()).toBe('');
+  await test.click();
+  await page.getByText(/^crm answered 200 in [\d,]+ ms\.$/).waitFor();
+  const [call, ...more] = server.calls;
+  expect(more).toEqual([]);
+  const headers = call!.headers as Record<string, string>;
+  expect(new Webhook(secret).verify(call!.body, headers)).toMatchObject({ type: 'destination.ping', data: { workspace: 'rotated' } });
+  expect(() => new Webhook(old).verify(call!.body, headers)).toThrow('No matching signature');
+  await test.click();
+  await page.getByText(/^crm answered 500 in [\d,]+ ms, which is no delivery \(HTTP_500\)\.$/).waitFor();
+  await expectAccessible(page);
+  expect({ elsewhere, faults }).toEqual({ elsewhere: [], faults: [] });
+});
+
+it('say why a test did not arrive, and offer none of what was not saved, or to whoever may not send one', async () => {
+  const workspaceId = await createWorkspace(app, 'away');
+  await mutateExport(app, 'updateExportSettings', { workspaceId, destinations: [{ name: 'crm', url: 'http://127.0.0.1:2/hook' }] });
+  const { page } = await open('away');
+  const test = page.getByRole('button', { name: 'Send a test to crm' });
+  await test.click();
+  await page.getByText(/^crm was not reached: 127\.0\.0\.1:2 /).waitFor();
+  await page.getByRole('textbox', { name: 'URL' }).fill('http://127.0.0.1:2/other');
+  await expect.poll(() => test.count()).toBe(0);
+  const { page: looking } = await open('away', await app.token({ permissions: ['workspace:read'] }));
+  await looking.getByText('workspace:admin').waitFor();
+  expect(await looking.getByRole('button', { name: 'Send a test to crm' }).count()).toBe(0);
 });

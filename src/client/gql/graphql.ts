@@ -219,6 +219,14 @@ export type PauseDataRunInput = {
   reason?: string | null | undefined;
 };
 
+/** Which destination to test. */
+export type PingDestinationInput = {
+  /** The destination’s name in the workspace’s export settings. */
+  name: string;
+  /** The workspace’s global id. */
+  workspaceId: string;
+};
+
 /** Which run to plan. */
 export type PlanDataRunInput = {
   /** The run’s global id. */
@@ -884,6 +892,19 @@ export type StepErrorsQuery = { node:
     | { __typename: 'ExportPackage' }
     | { __typename: 'Workspace' }
    | null };
+
+export type PingDestinationMutationVariables = Exact<{
+  input: PingDestinationInput;
+}>;
+
+
+export type PingDestinationMutation = { pingDestination:
+    | { __typename: 'ConflictError', code: string, message: string }
+    | { __typename: 'DestinationPing', status: number | null, code: string, message: string, ms: number, at: string }
+    | { __typename: 'ForbiddenError', code: string, message: string, permission: string }
+    | { __typename: 'InvalidInputError', code: string, message: string, field: string }
+    | { __typename: 'NotFoundError', code: string, message: string }
+   };
 
 export type IssueRejectedRowsLinkMutationVariables = Exact<{
   input: IssueRejectedRowsLinkInput;
@@ -3794,6 +3815,38 @@ export const StepErrorsDocument = new TypedDocumentString(`
   }
 }
     `) as unknown as TypedDocumentString<StepErrorsQuery, StepErrorsQueryVariables>;
+export const PingDestinationDocument = new TypedDocumentString(`
+    mutation PingDestination($input: PingDestinationInput!) {
+  pingDestination(input: $input) {
+    __typename
+    ... on DestinationPing {
+      status
+      code
+      message
+      ms
+      at
+    }
+    ... on NotFoundError {
+      code
+      message
+    }
+    ... on ForbiddenError {
+      code
+      message
+      permission
+    }
+    ... on ConflictError {
+      code
+      message
+    }
+    ... on InvalidInputError {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<PingDestinationMutation, PingDestinationMutationVariables>;
 export const IssueRejectedRowsLinkDocument = new TypedDocumentString(`
     mutation IssueRejectedRowsLink($input: IssueRejectedRowsLinkInput!) {
   issueRejectedRowsLink(input: $input) {

@@ -1,9 +1,10 @@
-import { Button, Fieldset, Group, MultiSelect, PasswordInput, Radio, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { Button, Fieldset, Group, MultiSelect, Radio, Stack, Switch, Text, TextInput } from '@mantine/core';
 import { type FormEvent, type ReactNode, useEffect, useState } from 'react';
 import { useClient } from 'urql';
 import type { ExportFormat } from '../../client/gql/graphql.ts';
 import { datasetsOf } from '../datasets/find-dataset.ts';
 import { useWorkspace } from '../workspaces/workspace-frame.tsx';
+import { Destinations } from './settings-destinations.tsx';
 import type { DestinationDraft, Draft } from './settings-draft.ts';
 
 export interface Refused {
@@ -15,6 +16,7 @@ export interface Refused {
 interface SettingsFormProps extends Omit<PartProps, 'error'> {
   readonly refused: Refused | null;
   readonly isChanged: boolean;
+  readonly isSaved: (destination: DestinationDraft) => boolean;
   readonly undo: () => void;
   /** Null: they may only be looked at. */
   readonly save: (() => Promise<void>) | null;
@@ -29,7 +31,7 @@ const formats: Readonly<Record<ExportFormat, string>> = {
 /** What has a place of its own to say what is wrong with it. */
 const fields = new Set(['format', 'datasets', 'retentionDays', 'destinations']);
 
-export function SettingsForm({ draft, change, refused, isChanged, undo, save }: SettingsFormProps) {
+export function SettingsForm({ draft, change, refused, isChanged, isSaved, undo, save }: SettingsFormProps) {
   const [busy, setBusy] = useState(false);
   const errorOf = (field: string) => (refused?.field === field ? refused.message : undefined);
   const submit = async (event: FormEvent) => {
@@ -66,7 +68,22 @@ export function SettingsForm({ draft, change, refused, isChanged, undo, save }: 
             onChange={(event) => change({ retentionDays: event.currentTarget.value })}
             error={errorOf('retentionDays')}
           />
-          <Destinations draft={draft} change={change} error={errorOf('destinations')} />
+          <Stack gap="sm">
+            <div>
+              <Text fw={600} size="sm">
+                Destinations
+              </Text>
+              <Text size="xs" c="dimmed">
+                Each is told of a published export by a signed webhook. Its host must stand in PACKHORSE_FETCH_HOSTS.
+              </Text>
+            </div>
+            {errorOf('destinations') !== undefined && <Wrong>{errorOf('destinations')}</Wrong>}
+            <Destinations
+              destinations={draft.destinations}
+              change={(destinations) => change({ destinations })}
+              mayPing={(destination) => save !== null && isSaved(destination)}
+            />
+          </Stack>
           {refused !== null && !fields.has(refused.field ?? '') && <Wrong>{refused.message}</Wrong>}
           {save !== null && (
             <Group>
@@ -137,68 +154,6 @@ function Datasets({ draft: { takesAll, datasets }, change, error }: PartProps) {
           error={error}
         />
       )}
-    </Stack>
-  );
-}
-
-function Destinations({ draft: { destinations }, change, error }: PartProps) {
-  const put = (key: number, part: Partial<DestinationDraft>) =>
-    change({ destinations: destinations.map((one) => (one.key === key ? { ...one, ...part } : one)) });
-  const add = () =>
-    change({
-      destinations: [...destinations, { key: Math.max(-1, ...destinations.map(({ key }) => key)) + 1, name: '', url: '', secret: '' }],
-    });
-  return (
-    <Stack gap="sm">
-      <div>
-        <Text fw={600} size="sm">
-          Destinations
-        </Text>
-        <Text size="xs" c="dimmed">
-          Each is told of a published export by a signed webhook. Its host must stand in PACKHORSE_FETCH_HOSTS.
-        </Text>
-      </div>
-      {error !== undefined && <Wrong>{error}</Wrong>}
-      {destinations.map(({ key, name, url, secret }, index) => (
-        <Fieldset key={key} legend={name === '' ? `Destination ${index + 1}` : name}>
-          <Stack gap="xs">
-            <Group gap="sm" align="flex-start" grow preventGrowOverflow={false}>
-              <TextInput label="Name" miw={140} value={name} onChange={(event) => put(key, { name: event.currentTarget.value })} />
-              <TextInput
-                label="URL"
-                miw={220}
-                inputMode="url"
-                value={url}
-                onChange={(event) => put(key, { url: event.currentTarget.value })}
-              />
-            </Group>
-            <PasswordInput
-              label="Signing secret"
-              description="Left empty: as it is where name and URL are kept, else one is made and shown once."
-              placeholder="whsec_…"
-              autoComplete="off"
-              visibilityToggleButtonProps={{ 'aria-label': 'Show the secret' }}
-              value={secret}
-              onChange={(event) => put(key, { secret: event.currentTarget.value })}
-            />
-            <Group>
-              <Button
-                size="xs"
-                variant="default"
-                aria-label={`Forget ${name === '' ? `destination ${index + 1}` : name}`}
-                onClick={() => change({ destinations: destinations.filter((one) => one.key !== key) })}
-              >
-                Forget it
-              </Button>
-            </Group>
-          </Stack>
-        </Fieldset>
-      ))}
-      <Group>
-        <Button size="xs" variant="default" onClick={add}>
-          Add a destination
-        </Button>
-      </Group>
     </Stack>
   );
 }

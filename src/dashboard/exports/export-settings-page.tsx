@@ -10,7 +10,7 @@ import { Fault, Loading, Missing } from '../said.tsx';
 import { useMay } from '../viewer.ts';
 import { useWorkspace } from '../workspaces/workspace-frame.tsx';
 import { type Refused, SettingsForm } from './export-settings-form.tsx';
-import { changeOf, type Draft, draftOf, type Field, rebased, type Settings, takenMeanwhile } from './settings-draft.ts';
+import { changeOf, type Draft, draftOf, type Field, isKept, rebased, type Settings, takenMeanwhile } from './settings-draft.ts';
 
 interface Secret {
   readonly name: string;
@@ -120,6 +120,7 @@ function Changed({ settings: read }: { readonly settings: Settings }) {
         change={(part) => setDraft((before) => ({ ...before, ...part }))}
         refused={refused}
         isChanged={Object.keys(wanted).length > 0}
+        isSaved={(destination) => isKept(settings, destination)}
         undo={() => begin(settings, draftOf(settings))}
         save={mayChange === true ? save : null}
       />

@@ -49,6 +49,11 @@ export function changeOf(before: Settings, draft: Draft): Change {
   };
 }
 
+/** Whether a destination stands in the settings as it stands in the draft. */
+export function isKept(settings: Settings, { name, url, secret }: DestinationDraft): boolean {
+  return secret === '' && settings.destinations.some((one) => one.name === name && one.url === url);
+}
+
 /** The fields of a change that somebody else has changed since the settings were read. */
 export function takenMeanwhile(change: Change, before: Settings, now: Settings): Field[] {
   return (Object.keys(change) as Field[]).filter((field) => !same(of(before, field), of(now, field))); // a change has these fields and no others
