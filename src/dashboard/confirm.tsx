@@ -1,6 +1,6 @@
 // Asked once more before something is done, and for the reason that everybody will read.
 import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
-import { type FormEvent, type FormEvent, type ReactElement, type ReactNode, useState, useState } from 'react';
+import { type FormEvent, type ReactElement, type ReactNode, useState } from 'react';
 import type { CombinedError } from 'urql';
 import { sentenceOf } from './api.ts';
 
@@ -22,16 +22,24 @@ interface ConfirmProps {
   readonly button: string;
   readonly meaning: string;
   readonly takesReason: boolean;
-  /** Null when it is done; else why not, and what may be done about it. */
-  readonly ask: (reason: string | undefined) => Promise<ReactElement | string | null>;
+  readonly whereKept?: string;
   /** What else there is to decide. */
   readonly children?: ReactNode;
-  /** Null when it is done. */
-  readonly ask: (reason: string | undefined) => Promise<string | null>;
+  /** Null when it is done; else why not, and what may be done about it. */
+  readonly ask: (reason: string | undefined) => Promise<ReactElement | string | null>;
   readonly close: () => void;
 }
 
-export function Confirm({ title, button, meaning, takesReason, children, ask, close }: ConfirmProps) {
+export function Confirm({
+  title,
+  button,
+  meaning,
+  takesReason,
+  whereKept = 'It stands in the history.',
+  children,
+  ask,
+  close,
+}: ConfirmProps) {
   const [reason, setReason] = useState('');
   const [busy, setBusy] = useState(false);
   const [refusal, setRefusal] = useState<ReactElement | string | null>(null);
@@ -51,7 +59,7 @@ export function Confirm({ title, button, meaning, takesReason, children, ask, cl
           {takesReason && (
             <TextInput
               label="Reason"
-              description="It stands in the history."
+              description={whereKept}
               value={reason}
               onChange={(event) => setReason(event.currentTarget.value)}
               data-autofocus

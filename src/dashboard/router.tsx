@@ -52,6 +52,12 @@ const exportSettings = createRoute({
   component: lazyRouteComponent(() => import('./exports/export-settings-page.tsx')),
 });
 
+const access = createRoute({
+  getParentRoute: () => workspace,
+  path: 'access',
+  component: lazyRouteComponent(() => import('./workspaces/access-page.tsx')),
+});
+
 const dataset = createRoute({
   getParentRoute: () => workspace,
   path: 'datasets/$dataset',
@@ -84,7 +90,7 @@ export const router = createRouter({
   routeTree: root.addChildren([
     workspaces,
     lifecycles,
-    workspace.addChildren([workspaceLists, run, runLifecycle, load, exportExecution, exportLifecycle, exportSettings, dataset]),
+    workspace.addChildren([workspaceLists, run, runLifecycle, load, exportExecution, exportLifecycle, exportSettings, access, dataset]),
   ]),
   defaultErrorComponent: Broken,
   scrollRestoration: true,

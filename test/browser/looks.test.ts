@@ -43,6 +43,7 @@ async function makePages(): Promise<string[]> {
     `/workspaces/seen/exports/${execution}`,
     `/workspaces/seen/exports/${execution}/lifecycle`,
     '/workspaces/seen/export-settings',
+    '/workspaces/seen/access',
     '/workspaces/seen/load',
     '/workspaces/seen/datasets/wide',
     '/workspaces/seen/datasets/wide?row=%221%22',

@@ -15,6 +15,9 @@ import * as types from './graphql.ts';
  * Learn more about it here: https://the-guild.dev/graphql/codegen/plugins/presets/preset-client#reducing-bundle-size
  */
 type Documents = {
+    "\n  query RevokedAccess($slug: String!) {\n    workspace(slug: $slug) { id revokedAccess { subject reason revokedBy revokedAt } }\n  }\n": typeof types.RevokedAccessDocument,
+    "\n  mutation RevokeAccess($input: RevokeAccessInput!) {\n    revokeAccess(input: $input) {\n      __typename\n      ... on Workspace { id }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission }\n      ... on InvalidInputError { code message field }\n    }\n  }\n": typeof types.RevokeAccessDocument,
+    "\n  mutation RestoreAccess($input: RestoreAccessInput!) {\n    restoreAccess(input: $input) {\n      __typename\n      ... on Workspace { id }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission }\n      ... on InvalidInputError { code message field }\n    }\n  }\n": typeof types.RestoreAccessDocument,
     "\n  fragment RunFields on DataRun {\n    id\n    state\n    driving\n    activeChildren\n    allowedActions\n    registeredAt\n    registeredBy\n    startedAt\n    settledAt\n    resetAt\n    cancelRequestedAt\n    lastEventCursor\n    notes\n    package { name title version digest }\n    workspace { id slug }\n    failure { code origin phase retryable summary }\n    failedStep { dataset }\n    readiness { ready blockers { code dataset message count sampleKeys clearedBy } }\n    whyNotRunning { code message remedy since subject }\n    steps {\n      id\n      dataset\n      target\n      state\n      attempt\n      finallyBlocked\n      skippedBecause\n      rows { source loaded updated unchanged rejected blocked unprocessed }\n      failure { code origin phase retryable summary }\n      rowErrorCount\n    }\n  }\n": typeof types.RunFieldsFragmentDoc,
     "\n  fragment EventFields on LifecycleEvent {\n    __typename\n    id\n    cursor\n    sequence\n    at\n    action\n    from\n    to\n    actor\n    cause\n    reason\n    requestId\n    ... on DataRunEvent { dataset dataRun { id } }\n    ... on ExportExecutionEvent { destination exportExecution { id } }\n  }\n": typeof types.EventFieldsFragmentDoc,
     "\n  mutation CreateWorkspace($input: CreateWorkspaceInput!) {\n    createWorkspace(input: $input) {\n      __typename\n      ... on Workspace { id slug name lastEventCursor }\n      ... on ForbiddenError { code message permission }\n      ... on ConflictError { code message conflictingId }\n      ... on InvalidInputError { code message field }\n    }\n  }\n": typeof types.CreateWorkspaceDocument,
@@ -75,6 +78,9 @@ type Documents = {
     "\n  mutation SettleSubmission($input: SettleSubmissionInput!) {\n    settleSubmission(input: $input) {\n      __typename\n      ... on DataRunStep { id dataset state }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission }\n      ... on ConflictError { code message conflictingId }\n      ... on InvalidInputError { code message field }\n    }\n  }\n": typeof types.SettleSubmissionDocument,
 };
 const documents: Documents = {
+    "\n  query RevokedAccess($slug: String!) {\n    workspace(slug: $slug) { id revokedAccess { subject reason revokedBy revokedAt } }\n  }\n": types.RevokedAccessDocument,
+    "\n  mutation RevokeAccess($input: RevokeAccessInput!) {\n    revokeAccess(input: $input) {\n      __typename\n      ... on Workspace { id }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission }\n      ... on InvalidInputError { code message field }\n    }\n  }\n": types.RevokeAccessDocument,
+    "\n  mutation RestoreAccess($input: RestoreAccessInput!) {\n    restoreAccess(input: $input) {\n      __typename\n      ... on Workspace { id }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission }\n      ... on InvalidInputError { code message field }\n    }\n  }\n": types.RestoreAccessDocument,
     "\n  fragment RunFields on DataRun {\n    id\n    state\n    driving\n    activeChildren\n    allowedActions\n    registeredAt\n    registeredBy\n    startedAt\n    settledAt\n    resetAt\n    cancelRequestedAt\n    lastEventCursor\n    notes\n    package { name title version digest }\n    workspace { id slug }\n    failure { code origin phase retryable summary }\n    failedStep { dataset }\n    readiness { ready blockers { code dataset message count sampleKeys clearedBy } }\n    whyNotRunning { code message remedy since subject }\n    steps {\n      id\n      dataset\n      target\n      state\n      attempt\n      finallyBlocked\n      skippedBecause\n      rows { source loaded updated unchanged rejected blocked unprocessed }\n      failure { code origin phase retryable summary }\n      rowErrorCount\n    }\n  }\n": types.RunFieldsFragmentDoc,
     "\n  fragment EventFields on LifecycleEvent {\n    __typename\n    id\n    cursor\n    sequence\n    at\n    action\n    from\n    to\n    actor\n    cause\n    reason\n    requestId\n    ... on DataRunEvent { dataset dataRun { id } }\n    ... on ExportExecutionEvent { destination exportExecution { id } }\n  }\n": types.EventFieldsFragmentDoc,
     "\n  mutation CreateWorkspace($input: CreateWorkspaceInput!) {\n    createWorkspace(input: $input) {\n      __typename\n      ... on Workspace { id slug name lastEventCursor }\n      ... on ForbiddenError { code message permission }\n      ... on ConflictError { code message conflictingId }\n      ... on InvalidInputError { code message field }\n    }\n  }\n": types.CreateWorkspaceDocument,
@@ -135,6 +141,18 @@ const documents: Documents = {
     "\n  mutation SettleSubmission($input: SettleSubmissionInput!) {\n    settleSubmission(input: $input) {\n      __typename\n      ... on DataRunStep { id dataset state }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission }\n      ... on ConflictError { code message conflictingId }\n      ... on InvalidInputError { code message field }\n    }\n  }\n": types.SettleSubmissionDocument,
 };
 
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  query RevokedAccess($slug: String!) {\n    workspace(slug: $slug) { id revokedAccess { subject reason revokedBy revokedAt } }\n  }\n"): typeof import('./graphql.ts').RevokedAccessDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation RevokeAccess($input: RevokeAccessInput!) {\n    revokeAccess(input: $input) {\n      __typename\n      ... on Workspace { id }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission }\n      ... on InvalidInputError { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').RevokeAccessDocument;
+/**
+ * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
+ */
+export function graphql(source: "\n  mutation RestoreAccess($input: RestoreAccessInput!) {\n    restoreAccess(input: $input) {\n      __typename\n      ... on Workspace { id }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission }\n      ... on InvalidInputError { code message field }\n    }\n  }\n"): typeof import('./graphql.ts').RestoreAccessDocument;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */

@@ -304,6 +304,14 @@ export type ResetDataRunInput = {
   reason?: string | null | undefined;
 };
 
+/** Whose access to give again. */
+export type RestoreAccessInput = {
+  /** Whose: the `sub` of their tokens. */
+  subject: string;
+  /** The workspace’s global id. */
+  workspaceId: string;
+};
+
 /** Which run to resume. */
 export type ResumeDataRunInput = {
   /** The run’s global id. */
@@ -312,6 +320,16 @@ export type ResumeDataRunInput = {
   idempotencyKey?: string | null | undefined;
   /** Why: kept with the event. At most 1,000 characters. */
   reason?: string | null | undefined;
+};
+
+/** Whose access to take back. */
+export type RevokeAccessInput = {
+  /** Why, for whoever looks later. At most 1,000 characters. */
+  reason?: string | null | undefined;
+  /** Whose: the `sub` of their tokens. */
+  subject: string;
+  /** The workspace’s global id. */
+  workspaceId: string;
 };
 
 /** What a person found at a target that cannot be asked by key. */
@@ -364,6 +382,37 @@ export type UpdateExportSettingsInput = {
   /** The workspace’s global id. */
   workspaceId: string;
 };
+
+export type RevokedAccessQueryVariables = Exact<{
+  slug: string;
+}>;
+
+
+export type RevokedAccessQuery = { workspace: { id: string, revokedAccess: Array<{ subject: string, reason: string | null, revokedBy: string, revokedAt: string }> | null } | null };
+
+export type RevokeAccessMutationVariables = Exact<{
+  input: RevokeAccessInput;
+}>;
+
+
+export type RevokeAccessMutation = { revokeAccess:
+    | { __typename: 'ForbiddenError', code: string, message: string, permission: string }
+    | { __typename: 'InvalidInputError', code: string, message: string, field: string }
+    | { __typename: 'NotFoundError', code: string, message: string }
+    | { __typename: 'Workspace', id: string }
+   };
+
+export type RestoreAccessMutationVariables = Exact<{
+  input: RestoreAccessInput;
+}>;
+
+
+export type RestoreAccessMutation = { restoreAccess:
+    | { __typename: 'ForbiddenError', code: string, message: string, permission: string }
+    | { __typename: 'InvalidInputError', code: string, message: string, field: string }
+    | { __typename: 'NotFoundError', code: string, message: string }
+    | { __typename: 'Workspace', id: string }
+   };
 
 export type RunFieldsFragment = { id: string, state: DataRunState, driving: Driving, activeChildren: number, allowedActions: Array<DataRunAction>, registeredAt: string, registeredBy: string, startedAt: string | null, settledAt: string | null, resetAt: string | null, cancelRequestedAt: string | null, lastEventCursor: string, notes: Array<string>, package: { name: string, title: string | null, version: string | null, digest: string }, workspace: { id: string, slug: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null, failedStep: { dataset: string } | null, readiness: { ready: boolean, blockers: Array<{ code: string, dataset: string, message: string, count: string, sampleKeys: Array<string>, clearedBy: Array<string> }> }, whyNotRunning: Array<{ code: string, message: string, remedy: string, since: string, subject: string }>, steps: Array<{ id: string, dataset: string, target: string, state: DataRunStepState, attempt: number, finallyBlocked: boolean, skippedBecause: string | null, rowErrorCount: string, rows: { source: string, loaded: string, updated: string, unchanged: string, rejected: string, blocked: string, unprocessed: string }, failure: { code: string, origin: string, phase: string, retryable: boolean, summary: string } | null }> };
 
@@ -1241,6 +1290,67 @@ export const RetryFieldsFragmentDoc = new TypedDocumentString(`
   }
 }
     `, {"fragmentName":"RetryFields"}) as unknown as TypedDocumentString<RetryFieldsFragment, unknown>;
+export const RevokedAccessDocument = new TypedDocumentString(`
+    query RevokedAccess($slug: String!) {
+  workspace(slug: $slug) {
+    id
+    revokedAccess {
+      subject
+      reason
+      revokedBy
+      revokedAt
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<RevokedAccessQuery, RevokedAccessQueryVariables>;
+export const RevokeAccessDocument = new TypedDocumentString(`
+    mutation RevokeAccess($input: RevokeAccessInput!) {
+  revokeAccess(input: $input) {
+    __typename
+    ... on Workspace {
+      id
+    }
+    ... on NotFoundError {
+      code
+      message
+    }
+    ... on ForbiddenError {
+      code
+      message
+      permission
+    }
+    ... on InvalidInputError {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<RevokeAccessMutation, RevokeAccessMutationVariables>;
+export const RestoreAccessDocument = new TypedDocumentString(`
+    mutation RestoreAccess($input: RestoreAccessInput!) {
+  restoreAccess(input: $input) {
+    __typename
+    ... on Workspace {
+      id
+    }
+    ... on NotFoundError {
+      code
+      message
+    }
+    ... on ForbiddenError {
+      code
+      message
+      permission
+    }
+    ... on InvalidInputError {
+      code
+      message
+      field
+    }
+  }
+}
+    `) as unknown as TypedDocumentString<RestoreAccessMutation, RestoreAccessMutationVariables>;
 export const CreateWorkspaceDocument = new TypedDocumentString(`
     mutation CreateWorkspace($input: CreateWorkspaceInput!) {
   createWorkspace(input: $input) {

@@ -1,9 +1,10 @@
 // One workspace: its runs, exports, datasets and events, each a tab; which, what is filtered by and where in the list stand in the address.
-import { Button, Chip, Group, Stack, Tabs, TextInput, Title } from '@mantine/core';
+import { Anchor, Button, Chip, Group, Stack, Tabs, TextInput, Title } from '@mantine/core';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { RequestExport } from '../exports/request-export.tsx';
 import type { Place } from '../paging.tsx';
+import { useMay } from '../viewer.ts';
 import { EventsTab } from './events-tab.tsx';
 import { type ListSearch, parseListSearch, tabs } from './list-search.ts';
 import { DatasetsTab, ExportsTab, RunsTab } from './lists.tsx';
@@ -18,6 +19,7 @@ export function WorkspacePage() {
   const { slug, name } = useWorkspace();
   const search = route.useSearch();
   const navigate = route.useNavigate();
+  const mayChangeAccess = useMay('workspace:admin');
   const { tab = 'runs' } = search;
   const go = (to: ListSearch) => navigate({ search: parseListSearch({ ...to }) });
   const turn = (place: Place) => {
@@ -31,7 +33,14 @@ export function WorkspacePage() {
         <Title order={1} size="h2">
           {name}
         </Title>
-        <Button renderRoot={(props) => <Link {...props} to="/workspaces/$slug/load" params={{ slug }} />}>Load a package</Button>
+        <Group>
+          {mayChangeAccess === true && (
+            <Anchor size="sm" renderRoot={(props) => <Link {...props} to="/workspaces/$slug/access" params={{ slug }} />}>
+              Access
+            </Anchor>
+          )}
+          <Button renderRoot={(props) => <Link {...props} to="/workspaces/$slug/load" params={{ slug }} />}>Load a package</Button>
+        </Group>
       </Group>
       <Tabs value={tab} onChange={(to) => go(to === null ? {} : parseListSearch({ tab: to }))} keepMounted={false}>
         <Tabs.List>
