@@ -222,13 +222,13 @@ export const lifecyclesDocument = graphql(`
 
 export const runStateDocument = graphql(`
   query RunState($id: ID!) {
-    dataRun(id: $id) { id state package { name version } }
+    dataRun(id: $id) { id state package { name version } workspace { slug } }
   }
 `);
 
 export const exportStateDocument = graphql(`
   query ExportState($id: ID!) {
-    exportExecution(id: $id) { id state cutoff }
+    exportExecution(id: $id) { id state cutoff workspace { slug } }
   }
 `);
 

@@ -128,3 +128,12 @@ export function runOf(event: EventFieldsFragment): string | null {
 export function exportOf(event: EventFieldsFragment): string | null {
   return event.__typename === 'ExportExecutionEvent' ? event.exportExecution.id : null;
 }
+
+interface Placed {
+  readonly workspace: { readonly slug: string };
+}
+
+/** As if it were not there where its address names another workspace: that one’s events are followed, and it would stand still. */
+export function placed<Found extends Placed>(found: Found | null | undefined, slug: string): Found | null | undefined {
+  return found && found.workspace.slug !== slug ? null : found;
+}

@@ -57,6 +57,24 @@ it('says what went wrong in a page that throws, and leaves the way to the others
   expect(await alert.count()).toBe(0);
 });
 
+it('shows a run and an export at the address of their own workspace alone, whose events it follows', async () => {
+  const { id, workspaceId } = await loadedRun('here');
+  const execution = await request(app, workspaceId);
+  await createWorkspace(app, 'there');
+  const { page } = await visit(`${app.url}/#token=${await app.token()}`);
+  for (const [what, place] of [
+    ['run', `runs/${id}`],
+    ['run', `runs/${id}/lifecycle`],
+    ['export', `exports/${execution}`],
+    ['export', `exports/${execution}/lifecycle`],
+  ]) {
+    await page.goto(`${app.url}/workspaces/here/${place}`);
+    await page.locator('[data-state]').first().waitFor();
+    await page.goto(`${app.url}/workspaces/there/${place}`);
+    await page.getByRole('heading', { name: `There is no such ${what}` }).waitFor();
+  }
+});
+
 it('says of a run and of an export that there is none, or that it is not yours, in the same words', async () => {
   const { id, workspaceId } = await loadedRun('theirs');
   const execution = await request(app, workspaceId);

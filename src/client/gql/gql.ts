@@ -66,8 +66,8 @@ type Documents = {
     "\n  query ExportSettings($slug: String!) {\n    workspace(slug: $slug) { id exportSettings { format datasets retentionDays destinations { name url } } }\n  }\n": typeof types.ExportSettingsDocument,
     "\n  mutation UpdateExportSettings($input: UpdateExportSettingsInput!) {\n    updateExportSettings(input: $input) {\n      __typename\n      ... on Workspace { id exportSettings { format datasets retentionDays destinations { name url secret } } }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission }\n      ... on InvalidInputError { code message field }\n    }\n  }\n": typeof types.UpdateExportSettingsDocument,
     "\n  query Lifecycles {\n    lifecycles {\n      name\n      states { name meaning terminal }\n      transitions { from to action guard sideEffects who }\n      refused { from to why }\n    }\n  }\n": typeof types.LifecyclesDocument,
-    "\n  query RunState($id: ID!) {\n    dataRun(id: $id) { id state package { name version } }\n  }\n": typeof types.RunStateDocument,
-    "\n  query ExportState($id: ID!) {\n    exportExecution(id: $id) { id state cutoff }\n  }\n": typeof types.ExportStateDocument,
+    "\n  query RunState($id: ID!) {\n    dataRun(id: $id) { id state package { name version } workspace { slug } }\n  }\n": typeof types.RunStateDocument,
+    "\n  query ExportState($id: ID!) {\n    exportExecution(id: $id) { id state cutoff workspace { slug } }\n  }\n": typeof types.ExportStateDocument,
     "\n  query DatasetPage($id: ID!, $first: Int, $after: String, $last: Int, $before: String) {\n    node(id: $id) {\n      __typename\n      ... on Dataset {\n        id\n        name\n        schema\n        rowCount\n        updatedAt\n        rows(first: $first, after: $after, last: $last, before: $before) {\n          edges { cursor node { key values writtenBy { id registeredAt package { name version } } } }\n          pageInfo { hasNextPage hasPreviousPage startCursor endCursor }\n        }\n      }\n    }\n  }\n": typeof types.DatasetPageDocument,
     "\n  query StepErrors($id: ID!) {\n    node(id: $id) {\n      __typename\n      ... on DataRunStep { id rowErrors { row field code message } }\n    }\n  }\n": typeof types.StepErrorsDocument,
     "\n  mutation PingDestination($input: PingDestinationInput!) {\n    pingDestination(input: $input) {\n      __typename\n      ... on DestinationPing { status code message ms at }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission }\n      ... on ConflictError { code message }\n      ... on InvalidInputError { code message field }\n    }\n  }\n": typeof types.PingDestinationDocument,
@@ -129,8 +129,8 @@ const documents: Documents = {
     "\n  query ExportSettings($slug: String!) {\n    workspace(slug: $slug) { id exportSettings { format datasets retentionDays destinations { name url } } }\n  }\n": types.ExportSettingsDocument,
     "\n  mutation UpdateExportSettings($input: UpdateExportSettingsInput!) {\n    updateExportSettings(input: $input) {\n      __typename\n      ... on Workspace { id exportSettings { format datasets retentionDays destinations { name url secret } } }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission }\n      ... on InvalidInputError { code message field }\n    }\n  }\n": types.UpdateExportSettingsDocument,
     "\n  query Lifecycles {\n    lifecycles {\n      name\n      states { name meaning terminal }\n      transitions { from to action guard sideEffects who }\n      refused { from to why }\n    }\n  }\n": types.LifecyclesDocument,
-    "\n  query RunState($id: ID!) {\n    dataRun(id: $id) { id state package { name version } }\n  }\n": types.RunStateDocument,
-    "\n  query ExportState($id: ID!) {\n    exportExecution(id: $id) { id state cutoff }\n  }\n": types.ExportStateDocument,
+    "\n  query RunState($id: ID!) {\n    dataRun(id: $id) { id state package { name version } workspace { slug } }\n  }\n": types.RunStateDocument,
+    "\n  query ExportState($id: ID!) {\n    exportExecution(id: $id) { id state cutoff workspace { slug } }\n  }\n": types.ExportStateDocument,
     "\n  query DatasetPage($id: ID!, $first: Int, $after: String, $last: Int, $before: String) {\n    node(id: $id) {\n      __typename\n      ... on Dataset {\n        id\n        name\n        schema\n        rowCount\n        updatedAt\n        rows(first: $first, after: $after, last: $last, before: $before) {\n          edges { cursor node { key values writtenBy { id registeredAt package { name version } } } }\n          pageInfo { hasNextPage hasPreviousPage startCursor endCursor }\n        }\n      }\n    }\n  }\n": types.DatasetPageDocument,
     "\n  query StepErrors($id: ID!) {\n    node(id: $id) {\n      __typename\n      ... on DataRunStep { id rowErrors { row field code message } }\n    }\n  }\n": types.StepErrorsDocument,
     "\n  mutation PingDestination($input: PingDestinationInput!) {\n    pingDestination(input: $input) {\n      __typename\n      ... on DestinationPing { status code message ms at }\n      ... on NotFoundError { code message }\n      ... on ForbiddenError { code message permission }\n      ... on ConflictError { code message }\n      ... on InvalidInputError { code message field }\n    }\n  }\n": types.PingDestinationDocument,
@@ -348,11 +348,11 @@ export function graphql(source: "\n  query Lifecycles {\n    lifecycles {\n     
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  query RunState($id: ID!) {\n    dataRun(id: $id) { id state package { name version } }\n  }\n"): typeof import('./graphql.ts').RunStateDocument;
+export function graphql(source: "\n  query RunState($id: ID!) {\n    dataRun(id: $id) { id state package { name version } workspace { slug } }\n  }\n"): typeof import('./graphql.ts').RunStateDocument;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */
-export function graphql(source: "\n  query ExportState($id: ID!) {\n    exportExecution(id: $id) { id state cutoff }\n  }\n"): typeof import('./graphql.ts').ExportStateDocument;
+export function graphql(source: "\n  query ExportState($id: ID!) {\n    exportExecution(id: $id) { id state cutoff workspace { slug } }\n  }\n"): typeof import('./graphql.ts').ExportStateDocument;
 /**
  * The graphql function is used to parse GraphQL queries into a document that can be used by GraphQL clients.
  */

@@ -897,14 +897,14 @@ export type RunStateQueryVariables = Exact<{
 }>;
 
 
-export type RunStateQuery = { dataRun: { id: string, state: DataRunState, package: { name: string, version: string | null } } | null };
+export type RunStateQuery = { dataRun: { id: string, state: DataRunState, package: { name: string, version: string | null }, workspace: { slug: string } } | null };
 
 export type ExportStateQueryVariables = Exact<{
   id: string;
 }>;
 
 
-export type ExportStateQuery = { exportExecution: { id: string, state: ExportExecutionState, cutoff: string } | null };
+export type ExportStateQuery = { exportExecution: { id: string, state: ExportExecutionState, cutoff: string, workspace: { slug: string } } | null };
 
 export type DatasetPageQueryVariables = Exact<{
   id: string;
@@ -3860,6 +3860,9 @@ export const RunStateDocument = new TypedDocumentString(`
       name
       version
     }
+    workspace {
+      slug
+    }
   }
 }
     `) as unknown as TypedDocumentString<RunStateQuery, RunStateQueryVariables>;
@@ -3869,6 +3872,9 @@ export const ExportStateDocument = new TypedDocumentString(`
     id
     state
     cutoff
+    workspace {
+      slug
+    }
   }
 }
     `) as unknown as TypedDocumentString<ExportStateQuery, ExportStateQueryVariables>;

@@ -8,7 +8,7 @@ import { exportPageDocument } from '../../client/page-documents.ts';
 import { typed } from '../api.ts';
 import { Holds } from '../blockers.tsx';
 import { Confirm, refusalOf } from '../confirm.tsx';
-import { exportOf, unannouncedMs, useAskedAgain, useLive } from '../live.ts';
+import { exportOf, placed, unannouncedMs, useAskedAgain, useLive } from '../live.ts';
 import { Bar } from '../progress.tsx';
 import { count, Fault, Loading, Missing, State, When } from '../said.tsx';
 import { Section } from '../section.tsx';
@@ -19,9 +19,9 @@ import { Package } from './export-package.tsx';
 const route = getRouteApi('/workspaces/$slug/exports/$exportId');
 
 export default function ExportPage() {
-  const { exportId } = route.useParams();
+  const { slug, exportId } = route.useParams();
   const [{ data, error }, again] = useLive(typed(exportPageDocument), { id: exportId }, (event) => exportOf(event) === exportId);
-  const execution = data?.exportExecution;
+  const execution = placed(data?.exportExecution, slug);
   useAskedAgain(execution?.state === 'QUEUED' ? unannouncedMs : null, again);
   if (execution) return <Shown execution={execution} again={() => again({ requestPolicy: 'network-only' })} />;
   if (error !== undefined) return <Fault error={error} again={() => again({ requestPolicy: 'network-only' })} />;

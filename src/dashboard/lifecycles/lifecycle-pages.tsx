@@ -5,7 +5,7 @@ import type { ReactNode } from 'react';
 import { type CombinedError, useQuery } from 'urql';
 import { exportStateDocument, lifecyclesDocument, runStateDocument } from '../../client/page-documents.ts';
 import { typed } from '../api.ts';
-import { exportOf, runOf, useLive } from '../live.ts';
+import { exportOf, placed, runOf, useLive } from '../live.ts';
 import { Fault, Loading, Missing, State } from '../said.tsx';
 import type { Lifecycle } from './lifecycle.ts';
 import { LifecycleView } from './lifecycle-view.tsx';
@@ -44,7 +44,7 @@ export function LifecyclesPage() {
 export function RunLifecyclePage() {
   const params = runRoute.useParams();
   const [{ data, error }, again] = useLive(typed(runStateDocument), { id: params.runId }, (event) => runOf(event) === params.runId);
-  const run = data?.dataRun;
+  const run = placed(data?.dataRun, params.slug);
   return (
     <OfOne
       name="DataRun"
@@ -68,7 +68,7 @@ export function ExportLifecyclePage() {
     { id: params.exportId },
     (event) => exportOf(event) === params.exportId,
   );
-  const execution = data?.exportExecution;
+  const execution = placed(data?.exportExecution, params.slug);
   return (
     <OfOne
       name="ExportExecution"

@@ -7,7 +7,7 @@ import { dataRunProgressDocument } from '../../client/documents.ts';
 import { runPageDocument } from '../../client/page-documents.ts';
 import { typed } from '../api.ts';
 import { Holds, ReadinessCard } from '../blockers.tsx';
-import { runOf, unannouncedMs, useAskedAgain, useLive } from '../live.ts';
+import { placed, runOf, unannouncedMs, useAskedAgain, useLive } from '../live.ts';
 import { toldOf } from '../policies.ts';
 import { Bar, type Progress } from '../progress.tsx';
 import { Fault, Loading, Missing, State, When } from '../said.tsx';
@@ -27,9 +27,9 @@ const RunGraph = lazy(() => import('./run-graph.tsx'));
 const route = getRouteApi('/workspaces/$slug/runs/$runId');
 
 export default function RunPage() {
-  const { runId } = route.useParams();
+  const { slug, runId } = route.useParams();
   const [{ data, error }, again] = useLive(typed(runPageDocument), { id: runId }, (event) => runOf(event) === runId);
-  const run = data?.dataRun;
+  const run = placed(data?.dataRun, slug);
   useAskedAgain(run && moving.has(run.state) ? unannouncedMs : null, again);
   if (run) return <Shown key={run.id} run={run} />;
   if (error !== undefined) return <Fault error={error} again={() => again({ requestPolicy: 'network-only' })} />;
