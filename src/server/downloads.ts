@@ -8,7 +8,7 @@ import type { Exports } from '../exports/operations.ts';
 import type { ExportPackage } from '../generated/prisma/client.ts';
 import type { Log } from '../log.ts';
 import { type Storage, StorageError } from '../storage/storage.ts';
-import { answer, isLeaving, longestIdleMs, refusedLink } from './answers.ts';
+import { answer, isLeaving, longestIdleMs, refusedLink, refusedMethod } from './answers.ts';
 
 export function isDownload(path: string): boolean {
   return path.startsWith('/exports/');
@@ -24,10 +24,7 @@ export async function handleDownload(
 ): Promise<void> {
   let packageId: string | null = null;
   try {
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
-      response.setHeader('allow', 'GET, HEAD');
-      return answer(response, 405, { code: 'METHOD_NOT_ALLOWED', message: 'GET the archive here.' });
-    }
+    if (refusedMethod(request, response, ['GET', 'HEAD'], 'GET the archive here.')) return;
     const held = await followLink(exports.db, exports.links, url.pathname + url.search);
     packageId = held.id;
     response.setTimeout(idleMs, () => response.destroy());

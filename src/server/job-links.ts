@@ -5,7 +5,7 @@ import type { Log } from '../log.ts';
 import type { Packages } from '../packages/operations.ts';
 import { answerCallback, openJobData } from '../runs/job-requests.ts';
 import { StorageError } from '../storage/storage.ts';
-import { answer, longestIdleMs, refusedLink } from './answers.ts';
+import { answer, longestIdleMs, refusedLink, refusedMethod } from './answers.ts';
 
 const contentTypes = { csv: 'text/csv', json: 'application/json', ndjson: 'application/x-ndjson' } as const;
 
@@ -24,10 +24,7 @@ export async function handleJobLink(
     const target = url.pathname + url.search;
     const isCallback = url.pathname.endsWith('/callback');
     const method = isCallback ? 'POST' : 'GET';
-    if (request.method !== method) {
-      response.setHeader('allow', method);
-      return answer(response, 405, { code: 'METHOD_NOT_ALLOWED', message: `Only ${method} is answered here.` });
-    }
+    if (refusedMethod(request, response, [method], `Only ${method} is answered here.`)) return;
     if (isCallback) {
       request.resume(); // nothing that it may say is looked at
       await answerCallback(packages, target);

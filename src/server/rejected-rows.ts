@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Log } from '../log.ts';
 import type { Packages } from '../packages/operations.ts';
 import { openRejectedRows } from '../runs/rejected-rows.ts';
-import { answer, isLeaving, longestIdleMs, refusedLink } from './answers.ts';
+import { answer, isLeaving, longestIdleMs, refusedLink, refusedMethod } from './answers.ts';
 
 export function isRejectedRows(path: string): boolean {
   return path.startsWith('/rejected-rows/');
@@ -18,10 +18,7 @@ export async function handleRejectedRows(
   log: Log,
 ): Promise<void> {
   try {
-    if (request.method !== 'GET') {
-      response.setHeader('allow', 'GET');
-      return answer(response, 405, { code: 'METHOD_NOT_ALLOWED', message: 'GET the rows here.' });
-    }
+    if (refusedMethod(request, response, ['GET'], 'GET the rows here.')) return;
     const archive = await openRejectedRows(packages, url.pathname + url.search);
     response.setTimeout(longestIdleMs, () => response.destroy());
     const name = url.pathname.slice(url.pathname.lastIndexOf('/') + 1, -'.zip'.length);
