@@ -62,7 +62,7 @@ export async function stageFile(client: pg.ClientBase, judged: Judged, reading: 
     expandedBytesLimit,
     signal: reading.signal,
   };
-  await noRejectsYet(client);
+  if (keeps) await noRejectsYet(client);
   const staged =
     dataset.format === 'csv'
       ? await stageCsv(client, source, dataset.dialect, dataset.schema, keeps)

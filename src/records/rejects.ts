@@ -33,7 +33,7 @@ export interface RejectedDataset {
 
 /** What is kept of a run, by name. */
 export async function rejectedDatasets(pool: pg.Pool, runId: string): Promise<RejectedDataset[]> {
-  const { rows } = await pool.query<RejectedDataset & { rows: string }>(
+  const { rows } = await pool.query<Omit<RejectedDataset, 'rows'> & { readonly rows: string }>(
     'SELECT id, dataset, fields, row_count AS rows FROM rejected_dataset WHERE run_id = $1 ORDER BY dataset COLLATE "C"',
     [runId],
   );
