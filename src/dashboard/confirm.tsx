@@ -3,6 +3,7 @@ import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { type FormEvent, type ReactElement, type ReactNode, useState } from 'react';
 import type { CombinedError } from 'urql';
 import { sentenceOf } from './api.ts';
+import { Wrong } from './said.tsx';
 
 export interface Answer {
   readonly __typename: string;
@@ -66,11 +67,7 @@ export function Confirm({
             />
           )}
           {children}
-          {refusal !== null && (
-            <Text size="sm" c="var(--mantine-color-error)" component="div" role="alert">
-              {refusal}
-            </Text>
-          )}
+          {refusal !== null && <Wrong>{refusal}</Wrong>}
           <Group justify="flex-end">
             <Button variant="default" onClick={close}>
               Leave it

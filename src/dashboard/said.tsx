@@ -37,6 +37,15 @@ export function State({ state }: { readonly state: string }) {
   );
 }
 
+/** Why what was asked for was not done. */
+export function Wrong({ children }: { readonly children: ReactNode }) {
+  return (
+    <Text size="sm" c="var(--mantine-color-error)" component="div" role="alert">
+      {children}
+    </Text>
+  );
+}
+
 const units: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ['day', 86_400],
   ['hour', 3_600],

@@ -4,7 +4,7 @@ import { useMutation } from 'urql';
 import { issueDownloadLinkDocument } from '../../client/export-documents.ts';
 import { typed } from '../api.ts';
 import { refusalOf } from '../confirm.tsx';
-import { bytesIn, State, When } from '../said.tsx';
+import { bytesIn, State, When, Wrong } from '../said.tsx';
 import { Section } from '../section.tsx';
 import { Deliveries } from './deliveries.tsx';
 import type { PackageProps } from './execution.ts';
@@ -46,11 +46,7 @@ export function Package({ exportId, exportPackage, destinations, again }: Packag
           )}
         </Group>
       )}
-      {refusal !== null && (
-        <Text size="sm" c="var(--mantine-color-error)" role="alert">
-          {refusal}
-        </Text>
-      )}
+      {refusal !== null && <Wrong>{refusal}</Wrong>}
       <Deliveries exportPackage={exportPackage} destinations={destinations} again={again} />
     </Section>
   );

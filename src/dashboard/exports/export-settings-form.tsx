@@ -1,8 +1,9 @@
 import { Button, Fieldset, Group, MultiSelect, Radio, Stack, Switch, Text, TextInput } from '@mantine/core';
-import { type FormEvent, type ReactNode, useEffect, useState } from 'react';
+import { type FormEvent, useEffect, useState } from 'react';
 import { useClient } from 'urql';
 import type { ExportFormat } from '../../client/gql/graphql.ts';
 import { datasetsOf } from '../datasets/find-dataset.ts';
+import { Wrong } from '../said.tsx';
 import { useWorkspace } from '../workspaces/workspace-frame.tsx';
 import { Destinations } from './settings-destinations.tsx';
 import type { DestinationDraft, Draft } from './settings-draft.ts';
@@ -100,14 +101,6 @@ export function SettingsForm({ draft, change, refused, isChanged, isSaved, undo,
         </Stack>
       </Fieldset>
     </form>
-  );
-}
-
-function Wrong({ children }: { readonly children: ReactNode }) {
-  return (
-    <Text size="sm" c="var(--mantine-color-error)" role="alert">
-      {children}
-    </Text>
   );
 }
 

@@ -4,6 +4,7 @@ import type { PingDestinationMutation } from '../../client/gql/graphql.ts';
 import { pingDestinationDocument } from '../../client/ping-documents.ts';
 import { typed } from '../api.ts';
 import { refusalOf } from '../confirm.tsx';
+import { Wrong } from '../said.tsx';
 import { useWorkspace } from '../workspaces/workspace-frame.tsx';
 
 /** One webhook to a destination as it is saved, and what was answered. */
@@ -23,11 +24,7 @@ export function PingDestination({ name }: { readonly name: string }) {
       >
         Send a test
       </Button>
-      {!fetching && refusal !== null && (
-        <Text size="sm" c="var(--mantine-color-error)" role="alert">
-          {refusal}
-        </Text>
-      )}
+      {!fetching && refusal !== null && <Wrong>{refusal}</Wrong>}
       {!fetching && answer?.__typename === 'DestinationPing' && (
         <Text size="sm" role="status">
           {inWords(name, answer)}

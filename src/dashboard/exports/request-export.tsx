@@ -1,10 +1,11 @@
-import { Anchor, Button, Group, Text } from '@mantine/core';
+import { Anchor, Button, Group } from '@mantine/core';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useMutation } from 'urql';
 import { requestWorkspaceExportDocument } from '../../client/export-documents.ts';
 import { typed } from '../api.ts';
 import { refusalOf } from '../confirm.tsx';
+import { Wrong } from '../said.tsx';
 import { useWorkspace } from '../workspaces/workspace-frame.tsx';
 
 export function RequestExport() {
@@ -27,11 +28,7 @@ export function RequestExport() {
       <Anchor size="sm" renderRoot={(props) => <Link {...props} to="/workspaces/$slug/export-settings" params={{ slug }} />}>
         Export settings
       </Anchor>
-      {refusal !== null && (
-        <Text size="sm" c="var(--mantine-color-error)" role="alert">
-          {refusal}
-        </Text>
-      )}
+      {refusal !== null && <Wrong>{refusal}</Wrong>}
     </Group>
   );
 }

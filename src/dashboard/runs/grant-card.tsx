@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { useMutation } from 'urql';
 import { renewDataRunGrantDocument } from '../../client/page-documents.ts';
 import { sentenceOf, typed } from '../api.ts';
-import { When } from '../said.tsx';
+import { When, Wrong } from '../said.tsx';
 import { Section } from '../section.tsx';
 import type { Run } from './run.ts';
 
@@ -53,11 +53,7 @@ export function GrantCard({ run }: { readonly run: Run }) {
           </Button>
         </Group>
       )}
-      {refusal !== null && (
-        <Text size="sm" c="var(--mantine-color-error)" role="alert">
-          {refusal}
-        </Text>
-      )}
+      {refusal !== null && <Wrong>{refusal}</Wrong>}
     </Section>
   );
 }

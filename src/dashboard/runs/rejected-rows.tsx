@@ -5,7 +5,8 @@ import { useMutation } from 'urql';
 import { issueRejectedRowsLinkDocument } from '../../client/rejected-documents.ts';
 import { typed } from '../api.ts';
 import { refusalOf } from '../confirm.tsx';
-import { count } from '../said.tsx';
+import { save } from '../download.ts';
+import { count, Wrong } from '../said.tsx';
 import type { Run } from './run.ts';
 
 export function RejectedRows({ run }: { readonly run: Run }) {
@@ -19,10 +20,7 @@ export function RejectedRows({ run }: { readonly run: Run }) {
     setRefusal(refusalOf('DownloadLink', Object.values(data ?? {}), error));
     if (data?.issueRejectedRowsLink.__typename !== 'DownloadLink') return;
     const { pathname, search } = new URL(data.issueRejectedRowsLink.url); // of this origin, whatever name the server knows itself by
-    const link = document.createElement('a');
-    link.href = pathname + search;
-    link.download = '';
-    link.click();
+    save(pathname + search);
   };
   return (
     <Group gap="sm">
@@ -32,11 +30,7 @@ export function RejectedRows({ run }: { readonly run: Run }) {
       <Button size="xs" variant="default" loading={fetching} onClick={ask}>
         Download as a data package
       </Button>
-      {refusal !== null && (
-        <Text size="sm" c="var(--mantine-color-error)" role="alert">
-          {refusal}
-        </Text>
-      )}
+      {refusal !== null && <Wrong>{refusal}</Wrong>}
     </Group>
   );
 }

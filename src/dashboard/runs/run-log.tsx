@@ -5,6 +5,7 @@ import { type Client, useClient } from 'urql';
 import { pastEventsDocument } from '../../client/documents.ts';
 import { sentenceOf, typed } from '../api.ts';
 import { download } from '../download.ts';
+import { Wrong } from '../said.tsx';
 import type { Run } from './run.ts';
 
 /** The longest that there is. */
@@ -49,11 +50,7 @@ export function RunLog({ run: { id, package: loaded } }: { readonly run: Run }) 
           {read.toLocaleString('en')} events read so far…
         </Text>
       )}
-      {fault !== null && (
-        <Text size="sm" c="var(--mantine-color-error)" role="alert">
-          {fault} Nothing was saved: press the button to read them again from the first.
-        </Text>
-      )}
+      {fault !== null && <Wrong>{fault} Nothing was saved: press the button to read them again from the first.</Wrong>}
     </Group>
   );
 }

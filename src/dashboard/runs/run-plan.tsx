@@ -7,7 +7,7 @@ import type { PlanDataRunMutation } from '../../client/gql/graphql.ts';
 import { typed } from '../api.ts';
 import { Blockers } from '../blockers.tsx';
 import { refusalOf } from '../confirm.tsx';
-import { count, State } from '../said.tsx';
+import { count, State, Wrong } from '../said.tsx';
 import { Section } from '../section.tsx';
 import { Wide } from '../wide.tsx';
 import { FaultyRows } from './faulty-rows.tsx';
@@ -39,11 +39,7 @@ export function RunPlan({ runId, plan, keep }: RunPlanProps) {
         <Button variant="default" loading={fetching} onClick={ask}>
           {plan === null ? 'Plan it' : 'Plan it again'}
         </Button>
-        {refusal !== null && (
-          <Text size="sm" c="var(--mantine-color-error)" role="alert">
-            {refusal}
-          </Text>
-        )}
+        {refusal !== null && <Wrong>{refusal}</Wrong>}
       </Group>
     </Section>
   );
